@@ -43,48 +43,21 @@ pub fn mean(accounts: &[Account]) -> Account {
     }
 }
 
-/// The account of each step of a rank, by the step's number.
-pub fn of_steps(run: &Run, index: usize) -> BTreeMap<i32, Account> {
-    let rank = &run.ranks[index];
-    let mut accounts: BTreeMap<i32, Account> = BTreeMap::new();
-    for event in &run.events[rank.events.clone()] {
-        accounts.entry(event.step).or_default().add(run, event);
-    }
-    for step in &rank.steps {
-        let account = accounts.entry(step.step).or_default();
-        account.compute_ns = rank.compute_ns.get(&step.step).copied().unwrap_or(0) as f64;
-        account.leave_to_host(step.duration_ns as f64);
-    }
-    // Collectives outside of all steps belong to none.
-    accounts.retain(|number, _| rank.steps.iter().any(|step| step.step == *number));
-    accounts
-}
-
-impl Account {
-    /// Adds what a part in a collective took that no computing hides.
-    fn add(&mut self, run: &Run, event: &Event) {
-        let begin = run.instances[event.instance as usize].begin;
-        let stretch = event.start + (event.exposed_start_ns - event.start_ns) as f64;
-        let waited = (begin - stretch).clamp(0.0, event.exposed_longest_ns as f64);
-        self.transfer_ns += event.exposed_ns as f64 - waited;
-        match event.kind {
-            CollectiveType::Receive => self.bubble_ns += waited,
-            _ => self.waiting_ns += waited,
-        }
-    }
-
-    /// Leaves to the host what the other parts don't take of some time.
-    fn leave_to_host(&mut self, whole: f64) {
-        self.host_ns = whole - self.compute_ns - self.waiting_ns - self.transfer_ns - self.bubble_ns;
-    }
-}
-
 fn of_rank(run: &Run, index: usize) -> Account {
     let rank = &run.ranks[index];
     let mut account = Account::default();
-    run.events[rank.events.clone()].iter().for_each(|event| account.add(run, event));
+    for event in &run.events[rank.events.clone()] {
+        let waited = waited(run, event);
+        account.transfer_ns += event.exposed_ns as f64 - waited;
+        match event.kind {
+            CollectiveType::Receive => account.bubble_ns += waited,
+            _ => account.waiting_ns += waited,
+        }
+    }
     account.compute_ns = rank.compute_ns.values().sum::<i64>() as f64;
-    account.leave_to_host(rank.steps.iter().map(|step| step.duration_ns as f64).sum());
+    let whole = rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>();
+    account.host_ns =
+        whole - account.compute_ns - account.waiting_ns - account.transfer_ns - account.bubble_ns;
     let steps = rank.steps.len().max(1) as f64;
     Account {
         compute_ns: account.compute_ns / steps,
@@ -93,4 +66,60 @@ fn of_rank(run: &Run, index: usize) -> Account {
         bubble_ns: account.bubble_ns / steps,
         host_ns: account.host_ns / steps,
     }
+}
+
+/// The time that a rank waits in a collective for others, with nothing computed meanwhile.
+fn waited(run: &Run, event: &Event) -> f64 {
+    let begin = run.instances[event.instance as usize].begin;
+    let stretch = event.start + (event.exposed_start_ns - event.start_ns) as f64;
+    (begin - stretch).clamp(0.0, event.exposed_longest_ns as f64)
+}
+
+/// Where one step of a rank goes, in nanoseconds. Each part is measured by itself: nothing is what is left over, so
+/// that their sum can be held against the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct StepAccount {
+    /// The step's number.
+    pub step: i32,
+    /// Its length.
+    pub step_ns: i64,
+    /// Under computing tasks.
+    pub compute_ns: i64,
+    /// In collectives before the last rank came, with nothing computed meanwhile.
+    pub waiting_ns: i64,
+    /// In receives before the sender came.
+    pub bubble_ns: i64,
+    /// In transfers that no computing hides.
+    pub transfer_ns: i64,
+    /// With nothing on the device: the host was late, or had nothing to do.
+    pub idle_ns: i64,
+}
+
+impl StepAccount {
+    /// The length of the step less its parts: what tasks reach into the next step, or times that contradict.
+    pub fn unaccounted_ns(&self) -> i64 {
+        self.step_ns - self.compute_ns - self.waiting_ns - self.bubble_ns - self.transfer_ns - self.idle_ns
+    }
+}
+
+/// The steps of a rank, by their numbers.
+pub fn of_steps(run: &Run, rank: usize) -> Vec<StepAccount> {
+    let rank = &run.ranks[rank];
+    let mut steps: BTreeMap<i32, StepAccount> = BTreeMap::new();
+    for (step, idle) in rank.steps.iter().zip(&rank.idle_ns) {
+        let account = steps.entry(step.step).or_default();
+        account.step_ns += step.duration_ns;
+        account.idle_ns += idle;
+        account.compute_ns = rank.compute_ns.get(&step.step).copied().unwrap_or(0);
+    }
+    for event in &run.events[rank.events.clone()] {
+        let Some(account) = steps.get_mut(&event.step) else { continue };
+        let waited = (waited(run, event).round() as i64).min(event.exposed_ns);
+        account.transfer_ns += event.exposed_ns - waited;
+        match event.kind {
+            CollectiveType::Receive => account.bubble_ns += waited,
+            _ => account.waiting_ns += waited,
+        }
+    }
+    steps.into_iter().map(|(step, account)| StepAccount { step, ..account }).collect()
 }

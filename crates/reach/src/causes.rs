@@ -1,9 +1,8 @@
 //! Why a rank is slower than its peers, by its own operators beside theirs.
 
 use crate::clocks::median;
-use crate::discover::Discovery;
 use crate::peers::Peers;
-use crate::read::{OperatorKey, Operators, operators};
+use crate::read::{OperatorKey, Operators};
 use crate::rows::Transport;
 use crate::run::Run;
 use crate::suspects::{Suspect, Who};
@@ -134,10 +133,13 @@ const TOLD: f64 = 0.1;
 /// How many operators are told.
 const DIFFERENCES: usize = 10;
 
+/// Reads a rank's operators, by its index.
+pub type OperatorsOf<'o> = dyn Fn(usize) -> Operators + Sync + 'o;
+
 /// Explains a suspect.
-pub fn explain(run: &Run, peers: &Peers, discovery: &Discovery, suspect: &Suspect) -> Evidence {
+pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &Suspect) -> Evidence {
     match &suspect.who {
-        Who::Rank(rank) => explain_rank(run, peers, discovery, *rank, suspect.excess_ns),
+        Who::Rank(rank) => explain_rank(run, peers, operators, *rank, suspect.excess_ns),
         Who::Link(link) => {
             let cause = Cause::SlowLink {
                 transport: link.transport,
@@ -191,10 +193,16 @@ fn chosen_peers(run: &Run, peers: &Peers, rank: usize) -> Vec<usize> {
     others.into_iter().skip(first).take(PEERS).map(|(_, rank)| rank).collect()
 }
 
-fn explain_rank(run: &Run, peers: &Peers, discovery: &Discovery, rank: usize, excess_ns: f64) -> Evidence {
+fn explain_rank(
+    run: &Run,
+    peers: &Peers,
+    operators: &OperatorsOf<'_>,
+    rank: usize,
+    excess_ns: f64,
+) -> Evidence {
     let chosen = chosen_peers(run, peers, rank);
     let all: Vec<usize> = std::iter::once(rank).chain(chosen.iter().copied()).collect();
-    let mut read = opscope_parallel::map(&all, |rank| operators(&discovery.collections[*rank]));
+    let mut read = opscope_parallel::map(&all, |rank| operators(*rank));
     let own = read.remove(0);
     let steps = run.ranks[rank].steps.len().max(1) as f64;
     let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps };

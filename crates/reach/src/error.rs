@@ -43,6 +43,23 @@ pub enum ReachError {
         /// The other.
         second: PathBuf,
     },
+    /// A set has no collectives.
+    #[error(
+        "the set was imported with --keep summary and has no collectives, which everything is found by: import with --keep communication or all"
+    )]
+    SummaryOnly,
+    /// A set has no operators.
+    #[error("the set was imported without operators, which experts are found by: import with --keep all")]
+    NoOperators,
+    /// A set can't be written or read.
+    #[error(transparent)]
+    Set(#[from] crate::set::SetError),
+    /// A set is given beside other paths.
+    #[error("{0} is a set: give it alone")]
+    SetAmongOthers(PathBuf),
+    /// A run is named, but the paths are no set.
+    #[error("{0} is no set, and has no runs to choose from")]
+    NoRuns(PathBuf),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -80,6 +97,37 @@ impl LossReason {
         }
     }
 
+    /// All kinds.
+    const ALL: [Self; 8] = [
+        Self::Damaged,
+        Self::Empty,
+        Self::Double,
+        Self::Contradiction,
+        Self::InventedRank,
+        Self::ImpossibleTime,
+        Self::Unnumbered,
+        Self::Shifted,
+    ];
+
+    /// Its name for programs, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged",
+            Self::Empty => "empty",
+            Self::Double => "double",
+            Self::Contradiction => "contradiction",
+            Self::InventedRank => "invented_rank",
+            Self::ImpossibleTime => "impossible_time",
+            Self::Unnumbered => "unnumbered",
+            Self::Shifted => "shifted",
+        }
+    }
+
+    /// The kind of a name; what no kind has is a damage.
+    pub fn of_name(name: &str) -> Self {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(Self::Damaged)
+    }
+
     /// It in words, for people.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -96,7 +144,7 @@ impl LossReason {
 }
 
 /// Something that was lost, or is doubtful.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Loss {
     /// The rank that it is about, if one.
     pub rank: Option<u32>,

@@ -25,6 +25,8 @@
 //! peers                                ranks that do the same, and what is typical of them
 //! clocks   matching                    hosts' clocks; which parts belong to one collective
 //! run                                  all ranks side by side
+//! profiles                             where they are read from: folders, or a set
+//! set                                  the ranks of a run in Parquet files
 //! read                                 a rank, reduced to collectives and the work between them
 //! discover                             the collections of ranks below folders
 //! rows   database   error              rows of a rank; access to the vendor's databases; losses
@@ -33,36 +35,55 @@
 mod account;
 mod causes;
 mod clocks;
+mod collectives;
 pub mod database;
 mod discover;
 mod error;
+mod experts;
 mod links;
 mod matching;
 mod noise;
 mod peers;
+mod profiles;
+mod queries;
 mod read;
 mod replay;
 mod rows;
 mod run;
+mod set;
+mod summary;
 mod suspects;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 use opscope_formats::reading::Stop;
 
-pub use account::Account;
+pub use account::{Account, StepAccount};
 pub use causes::{Cause, Difference, Evidence, Explanation};
 pub use clocks::{Clocks, HostClock};
+pub use collectives::{
+    CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, collectives, group_of, instances,
+    matrix,
+};
 pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key, key_of_text};
 pub use error::{Loss, LossReason, ReachError};
+pub use experts::{ExpertRow, Experts, ExpertsGroup, ExpertsRow, experts};
 pub use links::SlowLink;
 pub use matching::Shift;
+pub use peers::Peers;
+pub use profiles::Profiles;
+pub use queries::{Dialect, QUERIES, Query, TABLES, in_dialect, tables_of};
 pub use read::OperatorKey;
 pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
 pub use run::{Event, Instance, Rank, Run, RunGroup};
+pub use set::import::{ImportOptions, Imported, Shard, import};
+pub use set::manifest::Keep;
+pub use set::open::Set;
+pub use set::{SetError, is_run_name, is_set};
+pub use summary::{By, SummaryRow, summary};
 pub use suspects::{Costs, LARGEST_ERROR, Suspect, Who};
 
 /// A stage of the work, for those who wait.
@@ -87,6 +108,8 @@ pub struct Findings {
     pub discovery: Discovery,
     /// The ranks side by side.
     pub run: Run,
+    /// Ranks that do the same, and what is typical of them.
+    pub peers: Peers,
     /// The hosts' clocks.
     pub clocks: Clocks,
     /// Ranks whose collectives were numbered otherwise.
@@ -107,8 +130,8 @@ impl Findings {
         account::mean(&self.accounts)
     }
 
-    /// Where each step of a rank goes, by its number; the rank is an index of [`Run::ranks`].
-    pub fn steps_of(&self, rank: usize) -> std::collections::BTreeMap<i32, Account> {
+    /// Where each step of a rank goes, by the rank's index.
+    pub fn steps_of(&self, rank: usize) -> Vec<StepAccount> {
         account::of_steps(&self.run, rank)
     }
 
@@ -143,34 +166,38 @@ impl Findings {
     }
 }
 
-/// Finds the collections below some folders, reads them rank by rank and finds out who holds up whom.
+/// Whoever waits, and is told of stages.
+pub type Progress<'p> = dyn Fn(Stage) + Sync + 'p;
+
+/// Finds the collections below some folders, or the ranks of a set, and finds out who holds up whom.
 ///
 /// # Errors
 /// When there are no collections, nothing in them can be compared, or `stop` is wanted.
-pub fn examine(
-    paths: &[PathBuf],
+pub fn examine(paths: &[PathBuf], stop: &Stop, progress: &Progress<'_>) -> Result<Findings, ReachError> {
+    progress(Stage::Looking);
+    examine_profiles(&Profiles::open(paths, None)?, stop, progress)
+}
+
+/// Reads ranks one by one and finds out who holds up whom.
+///
+/// # Errors
+/// When nothing can be compared, or `stop` is wanted.
+pub fn examine_profiles(
+    profiles: &Profiles,
     stop: &Stop,
-    stage: &(dyn Fn(Stage) + Sync),
+    progress: &Progress<'_>,
 ) -> Result<Findings, ReachError> {
-    stage(Stage::Looking);
-    let mut discovery = discover(paths)?;
-    let mut losses = std::mem::take(&mut discovery.losses);
+    let (rows, mut losses) = profiles.rows(stop, progress)?;
+    let discovery = Discovery { losses: Vec::new(), ..profiles.discovery().clone() };
+    profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
-    let done = AtomicUsize::new(0);
-    stage(Stage::Reading(0, all));
-    let read = opscope_parallel::map(&discovery.collections, |collection| {
-        let rank = if stop.is_wanted() { Default::default() } else { read::rank(collection) };
-        stage(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
-        rank
-    });
-    let rows = read.into_iter().map(|(rows, mut lost)| {
-        losses.append(&mut lost);
-        rows
-    });
-    let mut run = Run::new(&discovery, rows.collect());
-    stage(Stage::Matching);
+    let mut run = Run::new(&discovery, rows);
+    progress(Stage::Matching);
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.events.len() > 1) {
+        if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
+            return Err(ReachError::SummaryOnly);
+        }
         let why = losses.first().map_or(String::new(), |loss| {
             format!(" (first of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
         });
@@ -185,17 +212,20 @@ pub fn examine(
         losses.push(loss.because(format!("{:+}", shift.added)));
     }
     let peers = peers::find(&run);
-    stage(Stage::Replaying);
+    progress(Stage::Replaying);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
     let costs = suspects::find(&run, &peers);
-    stage(Stage::Explaining);
-    let explain = |suspect: &Suspect| causes::explain(&run, &peers, &discovery, suspect);
+    progress(Stage::Explaining);
+    let lost = Mutex::default();
+    let operators = |rank: usize| profiles.operators(rank, &lost);
+    let explain = |suspect: &Suspect| causes::explain(&run, &peers, &operators, suspect);
     let evidence = stop.within(&costs.suspects).map(explain).collect();
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
+    losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
     let accounts = account::of_ranks(&run);
-    Ok(Findings { discovery, run, clocks, shifts, costs, evidence, accounts, losses })
+    Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
 }

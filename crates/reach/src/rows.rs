@@ -250,10 +250,20 @@ pub struct RankRows {
     pub links: Vec<LinkRow>,
     /// Its time under computing tasks, by step.
     pub compute_ns: Vec<(i32, i64)>,
+    /// The time within its steps, in their order, in which nothing ran on the device.
+    pub idle_ns: Vec<i64>,
     /// How many computing tasks it has.
     pub operators: u64,
     /// The frequency of its AI Cores in MHz, as most of its samples have it (their median).
     pub frequency_mhz: Option<f64>,
+}
+
+impl RankRows {
+    /// The step at a time; 0 where there are none.
+    pub fn step_at(&self, time: i64) -> i32 {
+        let behind = self.steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
+        self.steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step)
+    }
 }
 
 /// Writes nanoseconds as a whole number.

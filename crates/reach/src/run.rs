@@ -24,6 +24,8 @@ pub struct Rank {
     pub finishes: Vec<FinishRow>,
     /// Its time under computing, by step.
     pub compute_ns: BTreeMap<i32, i64>,
+    /// The time in which nothing ran on the device, of each of its steps.
+    pub idle_ns: Vec<i64>,
     /// How many computing tasks it has.
     pub operators: u64,
     /// The frequency of its AI Cores in MHz, as most of its samples have it (their median).
@@ -207,6 +209,7 @@ impl Run {
             steps: rows.steps,
             finishes: finishes.collect(),
             compute_ns: rows.compute_ns.into_iter().collect(),
+            idle_ns: rows.idle_ns,
             operators: rows.operators,
             frequency_mhz: rows.frequency_mhz,
         });

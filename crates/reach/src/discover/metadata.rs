@@ -49,6 +49,14 @@ impl Role {
         }
     }
 
+    /// All uses.
+    pub const ALL: [Self; 6] = [Self::Tp, Self::Pp, Self::Dp, Self::Ep, Self::Cp, Self::Other];
+
+    /// The use of a short name.
+    pub fn of_short_name(name: &str) -> Self {
+        Self::ALL.into_iter().find(|role| role.name() == name).unwrap_or(Self::Other)
+    }
+
     /// The use that a framework's name of a group tells.
     fn of_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase();

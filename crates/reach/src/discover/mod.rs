@@ -23,14 +23,34 @@ pub struct Collection {
     pub device: Option<u32>,
     /// The time in the folder's name, as digits; empty if there is none.
     pub taken: String,
+    /// The form that most of it is read from.
+    pub format: Format,
     /// Its files.
     pub outputs: Outputs,
 }
 
-impl Collection {
-    /// The form that most of it is read from.
-    pub fn format(&self) -> &'static str {
-        if self.outputs.database.is_some() || self.outputs.analysis.is_some() { "database" } else { "text" }
+/// A form of results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Databases.
+    Database,
+    /// Tables and JSON.
+    #[default]
+    Text,
+}
+
+impl Format {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Database => "database",
+            Self::Text => "text",
+        }
+    }
+
+    /// The form of a name.
+    pub fn of_name(name: &str) -> Self {
+        if name == "database" { Self::Database } else { Self::Text }
     }
 }
 
@@ -52,6 +72,21 @@ pub struct Outputs {
 }
 
 impl Outputs {
+    /// The form that most is read from.
+    pub fn format(&self) -> Format {
+        match self.database.is_some() || self.analysis.is_some() {
+            true => Format::Database,
+            false => Format::Text,
+        }
+    }
+
+    /// All files.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let all =
+            [&self.database, &self.analysis, &self.kernels, &self.communication, &self.matrix, &self.steps];
+        all.into_iter().flatten()
+    }
+
     /// Whether there is anything to read.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -124,6 +159,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
             host: one.host,
             device: one.device,
             taken: one.taken,
+            format: one.outputs.format(),
             outputs: one.outputs,
         };
         let Some(other) = collections.remove(&rank) else {
@@ -145,7 +181,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
 
 /// Of two collections of a rank, the one to use: the newer, and of equally old ones the databases.
 fn newer_first(a: Collection, b: Collection) -> Result<(Collection, Collection), ReachError> {
-    let worth = |it: &Collection| (!it.outputs.is_empty(), it.taken.clone(), it.format() == "database");
+    let worth = |it: &Collection| (!it.outputs.is_empty(), it.taken.clone(), it.format == Format::Database);
     let (worth_a, worth_b) = (worth(&a), worth(&b));
     if worth_a == worth_b && !worth_a.1.is_empty() {
         return Err(ReachError::TwoRuns { rank: a.rank, first: b.folder, second: a.folder });

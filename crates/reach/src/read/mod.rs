@@ -1,6 +1,7 @@
 //! A rank, reduced to its collectives with the work between them, its steps and its traffic; and, for ranks that
 //! are asked about further, their operators.
 
+mod executed;
 mod from_database;
 mod from_text;
 mod operators;
@@ -10,10 +11,14 @@ use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, TaskSpan};
 
-pub use operators::{Operator, OperatorKey, Operators, operators};
+pub use executed::Executed;
+pub use operators::{
+    Kind, Operator, OperatorKey, Operators, Summing, Work, can_last, each, is_of_experts, operators, rows_of,
+    tokens_of,
+};
 
 /// The longest time that a record can claim: a year.
-const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
+pub const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
 
 /// Records of a rank as they were read, in any order.
 #[derive(Debug, Default)]

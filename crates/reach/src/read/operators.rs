@@ -53,71 +53,161 @@ pub struct Operators {
     pub loads: Vec<(String, i64, i64)>,
 }
 
-/// Reads a rank's operators; what can't be read is missing, as reading the rank has told already.
-pub fn operators(collection: &Collection) -> Operators {
-    let mut operators = Operators::default();
+/// What computing tasks have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// The operator.
+    pub key: OperatorKey,
+    /// Its inputs' shapes, as the profile has them.
+    pub shapes: String,
+}
+
+/// Whoever takes what a rank did, record by record in no particular order.
+pub trait Work {
+    /// Tasks of this kind follow, under a number that counts up from 0.
+    fn kind(&mut self, kind: Kind);
+
+    /// A computing task of a kind.
+    fn operator(&mut self, kind: usize, start: i64, end: i64);
+
+    /// A copy between host and device.
+    fn copy(&mut self, word: &str, start: i64, end: i64);
+
+    /// A call of the framework that fetches input.
+    fn load(&mut self, name: &str, start: i64, end: i64);
+}
+
+/// Hands on what a rank did; what can't be read is missing, as reading the rank has told already.
+pub fn each(collection: &Collection, work: &mut dyn Work) {
+    let mut operators = 0;
     if let Some(path) = &collection.outputs.database
         && let Ok(database) = open(path)
     {
         // Breaking off is no reason to have nothing.
-        let _ = from_database(&database, &mut operators);
+        let _ = from_database(&database, work, &mut operators);
     }
-    if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators.by_key.is_empty()) {
-        let _ = from_kernels(path, &mut operators);
+    if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators == 0) {
+        let _ = from_kernels(path, work);
     }
-    operators.spans.sort_unstable();
-    operators
 }
 
-impl Operators {
-    fn add(&mut self, key: &OperatorKey, start: i64, end: i64, rows: u64) {
-        let duration = end.saturating_sub(start);
-        if !(0..super::LONGEST_NS).contains(&duration) {
-            return;
-        }
-        if !self.by_key.contains_key(key) {
-            self.by_key.insert(key.clone(), Operator::default());
-        }
-        if let Some(operator) = self.by_key.get_mut(key) {
-            operator.count += 1;
-            operator.total_ns += duration;
-            operator.rows += rows;
-        }
-        self.spans.push((start, end));
+/// Whether a task can be as long as it says.
+pub fn can_last(start: i64, end: i64) -> bool {
+    (0..super::LONGEST_NS).contains(&end.saturating_sub(start))
+}
+
+/// Sums a rank's operators up.
+#[derive(Default)]
+pub struct Summing {
+    kinds: Vec<(OperatorKey, u64, Operator)>,
+    found: Operators,
+}
+
+impl Work for Summing {
+    fn kind(&mut self, kind: Kind) {
+        let rows = rows_of(&kind.shapes);
+        self.kinds.push((kind.key, rows, Operator::default()));
     }
+
+    fn operator(&mut self, kind: usize, start: i64, end: i64) {
+        let Some((_, rows, operator)) = self.kinds.get_mut(kind).filter(|_| can_last(start, end)) else {
+            return;
+        };
+        operator.count += 1;
+        operator.total_ns += end - start;
+        operator.rows += *rows;
+        self.found.spans.push((start, end));
+    }
+
+    fn copy(&mut self, _: &str, start: i64, end: i64) {
+        self.found.copies_ns += end.saturating_sub(start).clamp(0, super::LONGEST_NS);
+    }
+
+    fn load(&mut self, name: &str, start: i64, end: i64) {
+        self.found.loads.push((name.to_owned(), start, end));
+    }
+}
+
+impl Summing {
+    /// The sums.
+    pub fn finish(mut self) -> Operators {
+        for (key, _, of_kind) in self.kinds.into_iter().filter(|(_, _, operator)| operator.count > 0) {
+            let operator = self.found.by_key.entry(key).or_default();
+            operator.count += of_kind.count;
+            operator.total_ns += of_kind.total_ns;
+            operator.rows += of_kind.rows;
+        }
+        self.found.spans.sort_unstable();
+        self.found.loads.sort_unstable_by(|a, b| (a.1, a.2, &a.0).cmp(&(b.1, b.2, &b.0)));
+        self.found
+    }
+}
+
+/// Reads a rank's operators.
+pub fn operators(collection: &Collection) -> Operators {
+    let mut sums = Summing::default();
+    each(collection, &mut sums);
+    sums.finish()
 }
 
 /// The first number in a list of shapes such as `"1024,2048;2048,1408"`; 0 of none.
-fn rows_of(shapes: &str) -> u64 {
+pub fn rows_of(shapes: &str) -> u64 {
     let first = shapes.trim_start_matches('"').split([',', ';', '"']).next();
     first.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-fn from_database(database: &rusqlite::Connection, operators: &mut Operators) -> rusqlite::Result<()> {
+/// The tokens of a product of a rank's experts: the first dimensions of its left sides, which stand first and share
+/// their last dimension.
+pub fn tokens_of(shapes: &str) -> u64 {
+    let shapes: Vec<Vec<u64>> = shapes
+        .trim_matches('"')
+        .split(';')
+        .map(|shape| shape.split(',').map(|size| size.trim().parse().unwrap_or(0)).collect())
+        .collect();
+    let last = shapes.first().and_then(|shape| shape.last().copied());
+    let is_left = |shape: &&Vec<u64>| shape.len() == 2 && shape.last().copied() == last;
+    shapes.iter().take(shapes.len().div_ceil(2)).take_while(is_left).map(|shape| shape[0]).sum()
+}
+
+/// Whether a type multiplies the tokens of several experts.
+pub fn is_of_experts(op_type: &str) -> bool {
+    op_type.starts_with("GroupedMatmul")
+}
+
+fn from_database(
+    database: &rusqlite::Connection,
+    work: &mut dyn Work,
+    operators: &mut u64,
+) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     done?;
     let mut infos = NumberMap::default();
-    let mut keys: NumberMap<u64, OperatorKey> = NumberMap::default();
-    let mut places: BTreeMap<(i64, i64, i64), u64> = BTreeMap::new();
+    let mut places: BTreeMap<[i64; 4], usize> = BTreeMap::new();
     let columns = ["globalTaskId", "name", "opType", "taskType", "inputShapes"];
     each_row(database, "COMPUTE_TASK_INFO", &columns, |row| {
         let id = |column| whole(row, column).unwrap_or(-1);
-        let next = places.len() as u64;
-        let place = *places.entry((id(1), id(2), id(3))).or_insert_with(|| {
+        let next = places.len();
+        let place = *places.entry([id(1), id(2), id(3), id(4)]).or_insert_with(|| {
             let text = |column| texts.get(Some(id(column))).to_owned();
-            keys.insert(next, OperatorKey { name: text(1), op_type: text(2), unit: text(3) });
+            let key = OperatorKey { name: text(1), op_type: text(2), unit: text(3) };
+            work.kind(Kind { key, shapes: text(4) });
             next
         });
-        infos.insert(id(0), (place, rows_of(texts.get(whole(row, 4)))));
+        infos.insert(id(0), place);
     })?;
     each_row(database, "TASK", &["globalTaskId", "startNs", "endNs", "taskType"], |row| {
         let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
         match whole(row, 0).and_then(|id| infos.get(&id)) {
-            Some((place, rows)) => operators.add(&keys[place], start, end, *rows),
-            None if texts.get(whole(row, 3)).starts_with("MEMCPY") => {
-                operators.copies_ns += end.saturating_sub(start).clamp(0, super::LONGEST_NS);
+            Some(kind) => {
+                *operators += u64::from(can_last(start, end));
+                work.operator(*kind, start, end);
             }
-            None => {}
+            None => {
+                let word = texts.get(whole(row, 3));
+                if word.starts_with("MEMCPY") {
+                    work.copy(word, start, end);
+                }
+            }
         }
     })?;
     each_row(database, "PYTORCH_API", &["name", "startNs", "endNs"], |row| {
@@ -125,12 +215,12 @@ fn from_database(database: &rusqlite::Connection, operators: &mut Operators) -> 
         if name.contains("DataLoader")
             && let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
         {
-            operators.loads.push((name.to_owned(), start, end));
+            work.load(name, start, end);
         }
     })
 }
 
-fn from_kernels(path: &std::path::Path, operators: &mut Operators) -> Option<()> {
+fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
     let mut reader = csv::Reader::from_path(path).ok()?;
     let headings = reader.byte_headers().ok()?.clone();
     let place = |name| column(&headings, name);
@@ -138,6 +228,7 @@ fn from_kernels(path: &std::path::Path, operators: &mut Operators) -> Option<()>
     let (name, op_type, unit) = (place("Name")?, place("Type")?, place("Accelerator Core")?);
     let shapes = place("Input Shapes");
     let mut row = csv::ByteRecord::new();
+    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
     while reader.read_byte_record(&mut row).ok()? {
         if !row.get(unit).is_some_and(computes) {
             continue;
@@ -146,8 +237,13 @@ fn from_kernels(path: &std::path::Path, operators: &mut Operators) -> Option<()>
         let time = |column: usize| row.get(column).and_then(|text| decimal::from_micros(text).ok());
         if let (Some(start), Some(duration)) = (time(start), time(duration)) {
             let key = OperatorKey { name: text(name), op_type: text(op_type), unit: text(unit) };
-            let rows = shapes.map_or(0, |column| rows_of(&text(column)));
-            operators.add(&key, start.0, start.0.saturating_add(duration.0), rows);
+            let kind = Kind { key, shapes: shapes.map(text).unwrap_or_default() };
+            let next = kinds.len();
+            let number = *kinds.entry(kind).or_insert_with_key(|kind| {
+                work.kind(kind.clone());
+                next
+            });
+            work.operator(number, start.0, start.0.saturating_add(duration.0));
         }
     }
     Some(())
@@ -160,5 +256,12 @@ mod tests {
     #[test]
     fn rows_are_the_first_dimension() {
         assert_eq!((rows_of("\"1024,2048;2048,1408\""), rows_of("7"), rows_of("N/A")), (1024, 7, 0));
+    }
+
+    #[test]
+    fn tokens_are_those_of_all_experts_of_a_rank() {
+        assert_eq!(tokens_of("\"1024,2048;1000,2048;2048,1408;2048,1408\""), 2024);
+        assert_eq!(tokens_of("4096,2048;64,2048,1408"), 4096);
+        assert_eq!((tokens_of("N/A"), tokens_of("")), (0, 0));
     }
 }

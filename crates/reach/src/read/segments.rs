@@ -22,9 +22,9 @@ pub fn derive(recording: Recording) -> RankRows {
     place_steps(&mut steps, &tasks, &collectives);
     let begin = steps.first().and_then(|step| step.start_ns);
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
-    let compute_ns = expose(&steps, &tasks, &mut collectives);
+    let (compute_ns, idle_ns) = expose(&steps, &tasks, &mut collectives);
     let operators = tasks.len() as u64;
-    RankRows { steps, collectives, finishes, links, compute_ns, operators, frequency_mhz }
+    RankRows { steps, collectives, finishes, links, compute_ns, idle_ns, operators, frequency_mhz }
 }
 
 /// Gives steps of which only the length is known their begin, and a rank without any the whole recording as one.
@@ -136,9 +136,13 @@ enum Change {
     Starts(u32),
 }
 
-/// Divides the time into stretches by what runs: computing, else the collective that started last. Returns the time
-/// under computing by step.
-fn expose(steps: &[StepRow], tasks: &[TaskSpan], collectives: &mut [CollectiveRow]) -> Vec<(i32, i64)> {
+/// Divides the time into stretches by what runs: computing, else the collective that started last, else nothing.
+/// Returns the time under computing by step, and of each of the steps the time in which nothing ran.
+fn expose(
+    steps: &[StepRow],
+    tasks: &[TaskSpan],
+    collectives: &mut [CollectiveRow],
+) -> (Vec<(i32, i64)>, Vec<i64>) {
     let mut changes = Vec::with_capacity(2 * (tasks.len() + collectives.len()));
     // A task without length would end before it starts in the order of changes.
     for task in tasks.iter().filter(|task| task.end_ns > task.start_ns) {
@@ -152,10 +156,11 @@ fn expose(steps: &[StepRow], tasks: &[TaskSpan], collectives: &mut [CollectiveRo
     changes.sort_unstable();
     let mut compute: BTreeMap<i32, i64> = steps.iter().map(|step| (step.step, 0)).collect();
     let mut step_at = StepCursor::new(steps);
-    let (mut computing, mut before) = (0_u32, 0);
+    let (mut computing, mut before) = (0_u32, i64::MIN);
+    let mut idle = Idle::new(steps);
     let mut open: Vec<u32> = Vec::new();
     for (time, change) in changes {
-        let length = time - before;
+        let length = time.saturating_sub(before);
         if length > 0 && computing > 0 {
             *compute.entry(step_at.step(before)).or_default() += length;
         } else if let Some(&last) = open.last().filter(|_| length > 0) {
@@ -164,6 +169,8 @@ fn expose(steps: &[StepRow], tasks: &[TaskSpan], collectives: &mut [CollectiveRo
             if length > row.exposed_longest_ns {
                 (row.exposed_start_ns, row.exposed_longest_ns) = (before, length);
             }
+        } else {
+            idle.add(before, time);
         }
         before = time;
         match change {
@@ -173,7 +180,39 @@ fn expose(steps: &[StepRow], tasks: &[TaskSpan], collectives: &mut [CollectiveRo
             Change::Ends(index) => open.retain(|it| *it != index),
         }
     }
-    compute.into_iter().collect()
+    idle.add(before, i64::MAX);
+    (compute.into_iter().collect(), idle.of_steps)
+}
+
+/// Sums up stretches without anything by the steps that they lie in; they come in the order of time.
+struct Idle<'s> {
+    steps: &'s [StepRow],
+    /// The first step that a later stretch can lie in.
+    from: usize,
+    of_steps: Vec<i64>,
+}
+
+impl<'s> Idle<'s> {
+    fn new(steps: &'s [StepRow]) -> Self {
+        Self { steps, from: 0, of_steps: vec![0; steps.len()] }
+    }
+
+    fn add(&mut self, begin: i64, end: i64) {
+        let span = |step: &StepRow| {
+            let start = step.start_ns.unwrap_or(0);
+            (start, start.saturating_add(step.duration_ns))
+        };
+        while self.steps.get(self.from).is_some_and(|step| span(step).1 <= begin) {
+            self.from += 1;
+        }
+        for (step, idle) in self.steps.iter().zip(&mut self.of_steps).skip(self.from) {
+            let (start, stop) = span(step);
+            if start >= end {
+                break;
+            }
+            *idle += (end.min(stop) - begin.max(start)).max(0);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +253,8 @@ mod tests {
         assert_eq!((rows.collectives[0].pred, rows.collectives[0].segment_ns), (None, 21_000));
         assert_eq!(rows.finishes, [FinishRow { step: 3, pred: Some(0), segment_ns: 0, end_ns: 40_000 }]);
         assert_eq!(rows.compute_ns, [(3, 18_000)]);
+        // Before the first task, between it and the collective, and behind that.
+        assert_eq!(rows.idle_ns, [2_000 + 1_000 + 10_000]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::source::SourceArguments;
 use crate::exit::Exit;
 use crate::report::cluster;
 use crate::terminal::Terminal;
@@ -22,11 +23,11 @@ at least and grows sharper with more; the interval is that of the change.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The folder of all ranks of the first run
+    /// The folder of all ranks of the first run, or its set
     #[arg(value_name = "A")]
     before: PathBuf,
 
-    /// The folder of all ranks of the second run
+    /// The folder of all ranks of the second run, or its set
     #[arg(value_name = "B")]
     after: PathBuf,
 
@@ -44,8 +45,8 @@ pub struct Arguments {
 /// # Errors
 /// When nothing of a run can be compared across its ranks.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let before = super::findings(std::slice::from_ref(&arguments.before), terminal)?;
-    let after = super::findings(std::slice::from_ref(&arguments.after), terminal)?;
+    let before = SourceArguments::at(&arguments.before).examine(terminal)?;
+    let after = SourceArguments::at(&arguments.after).examine(terminal)?;
     let comparison = cluster::compare(&before, &after);
     match arguments.json {
         true => terminal.print(&comparison.to_json(&before, &after).to_text()?)?,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use opscope_reach_peer::{Mode, Options, analyze};
 
+use super::source::SourceArguments;
 use crate::exit::{Exit, UsageError};
 use crate::report::cluster::{self, Chosen};
 use crate::terminal::Terminal;
@@ -28,9 +29,8 @@ Forms:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Folders with the collections of all ranks, at any depth
-    #[arg(value_name = "PATH", required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 
     /// The form
     #[arg(long)]
@@ -80,9 +80,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         (output, _) => output.as_deref(),
     };
     match (form, output) {
-        (Form::Insight, output) => insight(&arguments.paths, output, terminal),
-        (Form::Json, output) => json(&arguments.paths, output, terminal),
-        (Form::Csv, Some(folder)) => tables(&arguments.paths, folder, terminal),
+        (Form::Insight, output) => insight(&arguments.source.paths, output, terminal),
+        (Form::Json, output) => json(&arguments.source, output, terminal),
+        (Form::Csv, Some(folder)) => tables(&arguments.source, folder, terminal),
         (Form::Timeline, Some(file)) => timeline(arguments, file, terminal),
         // Refused above.
         (Form::Csv | Form::Timeline, None) => Ok(Exit::Usage),
@@ -100,8 +100,8 @@ fn insight(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> any
     Ok(Exit::Done)
 }
 
-fn json(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = super::findings(paths, terminal)?;
+fn json(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let findings = source.examine(terminal)?;
     let text = cluster::to_json(&findings).to_text()?;
     match output {
         None => terminal.print(&text)?,
@@ -111,8 +111,8 @@ fn json(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> anyhow
     Ok(Exit::Done)
 }
 
-fn tables(paths: &[PathBuf], folder: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = super::findings(paths, terminal)?;
+fn tables(source: &SourceArguments, folder: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let findings = source.examine(terminal)?;
     std::fs::create_dir_all(folder)
         .map_err(|error| anyhow::Error::new(error).context(folder.display().to_string()))?;
     for (name, table) in cluster::tables(&findings) {
@@ -126,7 +126,7 @@ fn tables(paths: &[PathBuf], folder: &Path, terminal: &Terminal) -> anyhow::Resu
 }
 
 fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = super::findings(&arguments.paths, terminal)?;
+    let findings = arguments.source.examine(terminal)?;
     for rank in arguments.ranks.iter().flatten() {
         super::slow::check_rank(&findings, *rank)?;
     }

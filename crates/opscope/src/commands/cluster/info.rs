@@ -1,9 +1,8 @@
 //! `opscope cluster info`: what the ranks' collections hold.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
+use super::source::SourceArguments;
 use crate::exit::Exit;
 use crate::report::cluster;
 use crate::terminal::Terminal;
@@ -17,9 +16,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Folders with the collections of all ranks, at any depth
-    #[arg(value_name = "PATH", required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -31,7 +29,7 @@ pub struct Arguments {
 /// # Errors
 /// When there are none, or nothing in them can be compared.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = super::findings(&arguments.paths, terminal)?;
+    let findings = arguments.source.examine(terminal)?;
     match arguments.json {
         true => terminal.print(&cluster::info_json(&findings).to_text()?)?,
         false => terminal.print(&cluster::info_text(&findings, terminal.width()))?,

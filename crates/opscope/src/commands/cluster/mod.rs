@@ -1,19 +1,24 @@
 //! `opscope cluster`: which rank or link of a run on many devices costs all of them how much, and why.
 
+mod comm;
 mod compare;
+mod experts;
 mod export;
+mod import;
 mod info;
+mod queries;
 mod slow;
-
-use std::path::PathBuf;
+mod source;
+mod sql;
+mod summary;
 
 use clap::{Args, Subcommand};
-use opscope_formats::reading::Stop;
-use opscope_reach::{Findings, Stage, examine};
+use opscope_reach::{Findings, Stage};
 
 use crate::exit::Exit;
 use crate::report::cluster;
-use crate::terminal::{StepBar, Terminal};
+use crate::terminal::Terminal;
+use source::SourceArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,9 +27,14 @@ Examples:
   opscope cluster host0/ host1/ host2/               one run, collected in several folders
   opscope cluster profiling_data/ --fail-above 5%    for continuous integration
   opscope cluster slow profiling_data/ --rank 49     the operators in which a rank differs from its peers
+  opscope cluster summary profiling_data/ --by stage where steps go
+  opscope cluster comm profiling_data/ --group dp    collectives: waiting, transfer, bandwidth
+  opscope cluster experts profiling_data/            tokens of experts by rank
   opscope cluster info profiling_data/               ranks, clocks, what is missing or damaged
   opscope cluster compare before/ after/             what got slower or faster, beyond noise
   opscope cluster export profiling_data/ --format timeline -o run.json
+  opscope cluster import profiling_data/ -o set      Parquet files for quicker answers and other engines
+  opscope cluster set                                the same answers from them
 
 The folders hold a collection for each rank (*_ascend_pt, *_ascend_ms), as databases or as text.
 
@@ -43,9 +53,8 @@ pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Folders with the collections of all ranks, at any depth
-    #[arg(value_name = "PATH", required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 
     /// Fail if a step would be shorter by more than this without its suspects
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
@@ -66,6 +75,18 @@ enum Command {
     Compare(compare::Arguments),
     /// Write the run for other programs: MindStudio Insight, timelines, tables
     Export(export::Arguments),
+    /// Show where steps go, by rank, stage, host or step
+    Summary(summary::Arguments),
+    /// Show collectives by use and type, the links that carry them, or one of them rank by rank
+    Comm(comm::Arguments),
+    /// Show tokens and time of experts by rank and group
+    Experts(experts::Arguments),
+    /// Print the SQL behind the tables, for a set and any engine
+    Queries(queries::Arguments),
+    /// Ask a set anything, in SQL
+    Sql(sql::Arguments),
+    /// Make of the ranks' profiles a set: Parquet files that answer quicker, and that any engine reads
+    Import(import::Arguments),
 }
 
 /// Examines the ranks and prints the answer.
@@ -78,25 +99,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(Command::Info(arguments)) => return info::execute(arguments, terminal),
         Some(Command::Compare(arguments)) => return compare::execute(arguments, terminal),
         Some(Command::Export(arguments)) => return export::execute(arguments, terminal),
+        Some(Command::Summary(arguments)) => return summary::execute(arguments, terminal),
+        Some(Command::Comm(arguments)) => return comm::execute(arguments, terminal),
+        Some(Command::Experts(arguments)) => return experts::execute(arguments, terminal),
+        Some(Command::Queries(arguments)) => return queries::execute(arguments, terminal),
+        Some(Command::Sql(arguments)) => return sql::execute(arguments, terminal),
+        Some(Command::Import(arguments)) => return import::execute(arguments, terminal),
         None => {}
     }
-    let findings = findings(&arguments.paths, terminal)?;
+    let findings = arguments.source.examine(terminal)?;
     match arguments.json {
         true => terminal.print(&cluster::to_json(&findings).to_text()?)?,
-        false => terminal.print(&cluster::to_text(&findings, &arguments.paths, terminal.width()))?,
+        false => terminal.print(&cluster::to_text(&findings, &arguments.source.paths, terminal.width()))?,
     }
     Ok(arguments.fail_above.map_or(Exit::Done, |limit| judge(&findings, limit)))
-}
-
-/// Examines ranks with a bar that says how far it is, and warns of what was lost.
-fn findings(paths: &[PathBuf], terminal: &Terminal) -> anyhow::Result<Findings> {
-    let bar = StepBar::new(terminal);
-    let findings = examine(paths, &Stop::default(), &|stage| bar.step(&described(stage)))?;
-    drop(bar);
-    for line in cluster::losses_lines(&findings.losses) {
-        terminal.warn(&line);
-    }
-    Ok(findings)
 }
 
 fn described(stage: Stage) -> String {

@@ -1,10 +1,9 @@
 //! `opscope cluster slow`: the suspects, and the evidence against one of them.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use opscope_reach::{Findings, Who};
 
+use super::source::SourceArguments;
 use crate::exit::{Exit, UsageError};
 use crate::report::cluster;
 use crate::terminal::Terminal;
@@ -19,9 +18,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Folders with the collections of all ranks, at any depth
-    #[arg(value_name = "PATH", required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    source: SourceArguments,
 
     /// Show what is known of this rank
     #[arg(long, value_name = "RANK", conflicts_with = "link")]
@@ -41,7 +39,7 @@ pub struct Arguments {
 /// # Errors
 /// When nothing can be compared, or there is no such rank.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = super::findings(&arguments.paths, terminal)?;
+    let findings = arguments.source.examine(terminal)?;
     let chosen = match (arguments.rank, arguments.link) {
         (None, None) => None,
         (rank, link) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opscope_analyze::{Difference, Verdict};
-use opscope_reach::{Account, CollectiveType, Findings, Role};
+use opscope_reach::{CollectiveType, Findings, Role, StepAccount};
 use opscope_trace::Nanoseconds;
 use serde_json::{Value, json};
 
@@ -140,11 +140,12 @@ fn samples(findings: &Findings) -> Samples {
             let longest = longest.entry(step.step).or_default();
             *longest = longest.max(step.duration_ns as f64);
         }
-        for (step, account) in findings.steps_of(index) {
+        for account in findings.steps_of(index) {
+            let step = account.step;
             for (name, part) in parts(&account) {
                 add(Subject::Part(name), step, part / count);
             }
-            add(Subject::Rank(rank.number), step, account.compute_ns + account.host_ns);
+            add(Subject::Rank(rank.number), step, (account.compute_ns + account.idle_ns) as f64);
         }
     }
     longest.into_iter().for_each(|(step, length)| add(Subject::Step, step, length));
@@ -162,13 +163,13 @@ fn samples(findings: &Findings) -> Samples {
 }
 
 /// The parts of an account, by the names that the screen has for them.
-fn parts(account: &Account) -> [(&'static str, f64); 5] {
+fn parts(account: &StepAccount) -> [(&'static str, f64); 5] {
     [
-        ("compute", account.compute_ns),
-        ("waiting", account.waiting_ns),
-        ("transfer not hidden", account.transfer_ns),
-        ("bubble", account.bubble_ns),
-        ("host", account.host_ns),
+        ("compute", account.compute_ns as f64),
+        ("waiting", account.waiting_ns as f64),
+        ("transfer not hidden", account.transfer_ns as f64),
+        ("bubble", account.bubble_ns as f64),
+        ("host", account.idle_ns as f64),
     ]
 }
 

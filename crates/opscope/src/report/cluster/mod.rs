@@ -1,6 +1,8 @@
 //! Many ranks, as text and JSON: the first screen, the suspects, what the collections hold.
 
 mod compare;
+mod exported;
+mod imported;
 mod info;
 mod reason;
 mod screen;
@@ -9,12 +11,17 @@ mod tables;
 mod timeline;
 
 use opscope_reach::Loss;
+use serde_json::{Value, json};
 
 pub use compare::compare;
+pub use exported::tables;
+pub use imported::{imported_json, imported_text};
 pub use info::{info_json, info_text};
-pub use screen::{to_json, to_text};
+pub use screen::{losses, to_json, to_text};
 pub use suspects::{innocent_text, suspect_text, suspects_json, suspects_text};
-pub use tables::tables;
+pub use tables::{
+    TablesForm, collectives_tables, experts_tables, instance_tables, matrix_tables, print, summary_tables,
+};
 pub use timeline::{Chosen, write as write_timeline};
 
 /// A line for each kind of loss, with its first place and its ranks.
@@ -37,6 +44,19 @@ pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
         format!("{ranks}{}: {}{detail}{more}", reason.sentence(), first.source)
     };
     reasons.into_iter().map(line).collect()
+}
+
+/// A loss as it stands in every answer.
+pub fn loss_json(loss: &Loss) -> Value {
+    json!({
+        "kind": loss.reason,
+        "severity": loss.reason.severity(),
+        "source": loss.source,
+        "scope": loss.rank.map_or("all ranks".to_owned(), |rank| format!("rank {rank}")),
+        "reason": loss.reason.sentence(),
+        "count": loss.count,
+        "detail": loss.detail,
+    })
 }
 
 /// Some ranks in words: `rank 3`, `ranks 3, 17`.

@@ -162,16 +162,5 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
 
 /// The losses as they stand in every answer.
 pub fn losses(findings: &Findings) -> Vec<Value> {
-    let told = findings.losses.iter().map(|loss| {
-        json!({
-            "kind": loss.reason,
-            "severity": loss.reason.severity(),
-            "source": loss.source,
-            "scope": loss.rank.map_or("all ranks".to_owned(), |rank| format!("rank {rank}")),
-            "reason": loss.reason.sentence(),
-            "count": loss.count,
-            "detail": loss.detail,
-        })
-    });
-    told.collect()
+    findings.losses.iter().map(super::loss_json).collect()
 }

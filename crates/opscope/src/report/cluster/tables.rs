@@ -1,122 +1,286 @@
-//! A run as tables for other programs: ranks, collectives, suspects.
+//! Answers that are tables: where steps go, collectives, links, one collective, experts.
 
-use opscope_reach::{CollectiveType, Findings};
-use serde_json::Value;
+use opscope_reach::{CollectivesRow, Experts, InstanceParts, MatrixRow, SummaryRow};
+use opscope_trace::units;
+use serde_json::{Map, Value};
 
-use super::whole;
-use crate::report::table::{Table, TableCell, TableColumn};
+use super::{grouped, listed, milliseconds, whole};
+use crate::report::{Envelope, Table, TableCell, TableColumn};
+use crate::terminal::bold;
 
-/// The tables by the names of their files.
-pub fn tables(findings: &Findings) -> [(&'static str, Table); 3] {
-    [("ranks", ranks(findings)), ("collectives", collectives(findings)), ("suspects", suspects(findings))]
+/// A table with its name in JSON and, if there are several, its heading.
+pub struct Named {
+    key: &'static str,
+    heading: Option<String>,
+    table: Table,
 }
 
-fn table(columns: &[&str]) -> Table {
-    Table::new(columns.iter().map(|name| TableColumn::number((*name).to_owned())))
+/// A form of tables.
+#[derive(Clone, Copy, Debug)]
+pub enum TablesForm {
+    /// Lines for a terminal of this width.
+    Text(Option<u16>),
+    /// One object.
+    Json,
+    /// Comma-separated values, of several tables the first.
+    Csv,
+    /// Markdown.
+    Markdown,
 }
 
-fn value(value: impl Into<Value>) -> TableCell {
-    TableCell::new(String::new(), value)
+/// Tables in a form.
+///
+/// # Errors
+/// Never in practice: every figure has a form in JSON, and memory takes everything.
+pub fn print(tables: &[Named], form: TablesForm, losses: Vec<Value>) -> anyhow::Result<String> {
+    let one = |named: &Named| match form {
+        TablesForm::Markdown => named.table.to_markdown(),
+        TablesForm::Text(width) => named.table.to_text(width),
+        TablesForm::Json | TablesForm::Csv => String::new(),
+    };
+    let heading = |named: &Named| match (&named.heading, form) {
+        (Some(heading), TablesForm::Markdown) => format!("### {heading}\n\n"),
+        (Some(heading), _) => format!("{}\n", bold(heading)),
+        (None, _) => String::new(),
+    };
+    match form {
+        TablesForm::Json => {
+            let members: Map<String, Value> =
+                tables.iter().map(|named| (named.key.to_owned(), named.table.to_json())).collect();
+            Envelope::new(1, members).with_losses(losses).to_text()
+        }
+        TablesForm::Csv => tables.first().map_or(Ok(String::new()), |named| named.table.to_csv()),
+        TablesForm::Text(_) | TablesForm::Markdown => {
+            let texts: Vec<String> = tables.iter().map(|named| heading(named) + &one(named)).collect();
+            Ok(texts.join("\n"))
+        }
+    }
 }
 
-/// Where the mean step of each rank goes.
-fn ranks(findings: &Findings) -> Table {
+fn number(heading: &'static str, key: &'static str) -> TableColumn {
+    TableColumn { key: key.into(), ..TableColumn::number(heading) }
+}
+
+fn text(heading: &'static str, key: &'static str) -> TableColumn {
+    TableColumn { key: key.into(), ..TableColumn::text(heading) }
+}
+
+/// A time for people in milliseconds, for programs in whole nanoseconds.
+fn time(nanoseconds: f64) -> TableCell {
+    TableCell::new(format!("{} ms", milliseconds(nanoseconds)), whole(nanoseconds))
+}
+
+fn share(share: f64) -> TableCell {
+    TableCell::new(format!("{:.1} %", 100.0 * share), share)
+}
+
+fn count(count: usize) -> TableCell {
+    TableCell::new(grouped(count), count as u64)
+}
+
+fn bandwidth(gb_per_s: Option<f64>) -> TableCell {
+    gb_per_s.map_or_else(TableCell::missing, |it| TableCell::new(format!("{it:.1} GB/s"), it))
+}
+
+/// Where steps go; `of` says by what.
+pub fn summary_tables(rows: &[SummaryRow], of: &'static str) -> Vec<Named> {
     let columns = [
-        "rank",
-        "host",
-        "device",
-        "steps",
-        "operators",
-        "frequency_mhz",
-        "compute_ns",
-        "waiting_ns",
-        "transfer_ns",
-        "bubble_ns",
-        "host_ns",
+        TableColumn { key: of.into(), ..TableColumn::text(of) },
+        number("ranks", "ranks"),
+        number("step", "step_ns"),
+        number("compute", "compute_ns"),
+        number("waiting", "waiting_ns"),
+        number("bubble", "bubble_ns"),
+        number("transfer", "transfer_ns"),
+        number("idle", "idle_ns"),
+        number("unaccounted", "unaccounted_ns").expendable(),
+        number("imbalance", "imbalance"),
+        number("costs", "imbalance_ns"),
     ];
-    let mut table = table(&columns);
-    for (rank, account) in findings.run.ranks.iter().zip(&findings.accounts) {
+    let mut table = Table::new(columns);
+    for row in rows {
+        let is_plain = row.unaccounted_ns.abs() < 1e-3 * row.step_ns;
+        let unaccounted = match is_plain {
+            true => TableCell::new("–", whole(row.unaccounted_ns)),
+            false => time(row.unaccounted_ns),
+        };
+        let spread =
+            |cell: TableCell, value: Value| if row.ranks > 1 { cell } else { TableCell::new("–", value) };
         table.row([
-            value(rank.number),
-            value(findings.run.hosts[rank.host].as_str()),
-            rank.device.map_or(value(Value::Null), value),
-            value(rank.steps.len()),
-            value(rank.operators),
-            rank.frequency_mhz.map_or(value(Value::Null), value),
-            value(whole(account.compute_ns)),
-            value(whole(account.waiting_ns)),
-            value(whole(account.transfer_ns)),
-            value(whole(account.bubble_ns)),
-            value(whole(account.host_ns)),
+            row.of.as_deref().map_or_else(TableCell::missing, TableCell::from),
+            count(row.ranks),
+            time(row.step_ns),
+            time(row.compute_ns),
+            time(row.waiting_ns),
+            time(row.bubble_ns),
+            time(row.transfer_ns),
+            time(row.idle_ns),
+            unaccounted,
+            spread(share(row.imbalance), Value::Null),
+            spread(time(row.imbalance_ns), Value::Null),
         ]);
     }
-    table
+    vec![Named { key: "rows", heading: None, table }]
 }
 
-/// The collectives in the order in which they began to transfer, by the aligned clocks.
-fn collectives(findings: &Findings) -> Table {
+/// Collectives by use and type.
+pub fn collectives_tables(rows: &[CollectivesRow]) -> Vec<Named> {
+    let mut transports: Vec<&'static str> =
+        rows.iter().flat_map(|row| row.bandwidth.keys().copied()).collect();
+    transports.sort_unstable();
+    transports.dedup();
+    let mut columns = vec![
+        text("group", "role"),
+        text("type", "type"),
+        number("groups", "groups"),
+        number("calls", "calls"),
+        number("waiting a step", "waiting_ns"),
+        number("transfer a step", "transfer_ns"),
+        number("bytes", "bytes").expendable(),
+    ];
+    let of_transport = |name: &&'static str| TableColumn {
+        key: format!("{name}_gb_per_s").into(),
+        ..TableColumn::number(*name)
+    };
+    columns.extend(transports.iter().map(of_transport));
+    columns.push(text("slowest group", "slowest_group"));
+    let mut table = Table::new(columns);
+    for row in rows {
+        let slowest = row.slowest.as_ref().map_or_else(TableCell::missing, |(ranks, times)| {
+            let told = format!("{}: {times:.1} times as long as the median", listed(ranks));
+            TableCell::new(told, serde_json::json!({ "ranks": ranks, "times": times }))
+        });
+        let mut cells = vec![
+            TableCell::from(row.role.name()),
+            row.kind.name().into(),
+            count(row.groups),
+            count(row.calls),
+            time(row.waiting_ns),
+            time(row.transfer_ns),
+            TableCell::new(units::bytes(row.bytes as f64), row.bytes),
+        ];
+        cells.extend(transports.iter().map(|name| bandwidth(row.bandwidth.get(name).copied())));
+        cells.push(slowest);
+        table.row(cells);
+    }
+    vec![Named { key: "collectives", heading: None, table }]
+}
+
+/// The traffic between ranks.
+pub fn matrix_tables(rows: &[MatrixRow]) -> Vec<Named> {
     let columns = [
-        "step",
-        "role",
-        "type",
-        "group",
-        "sequence",
-        "ranks",
-        "seen",
-        "first_rank",
-        "last_rank",
-        "begin_ns",
-        "waiting_ns",
-        "transfer_ns",
-        "bytes",
+        number("from", "src"),
+        number("to", "dst"),
+        text("group", "role"),
+        text("type", "type"),
+        text("link", "transport"),
+        number("bytes", "bytes"),
+        number("time", "time_ns"),
+        number("bandwidth", "gb_per_s"),
     ];
-    let mut table = table(&columns);
-    let run = &findings.run;
-    for instance in &run.instances {
-        let events = || instance.events.iter().map(|event| &run.events[*event as usize]);
-        let first = events().min_by(|a, b| a.start.total_cmp(&b.start));
-        let last = events().max_by(|a, b| a.start.total_cmp(&b.start));
-        let (Some(first), Some(last)) = (first, last) else { continue };
-        let group = &run.groups[instance.group as usize];
-        let kind: CollectiveType = first.kind;
-        let waiting: f64 = events().map(|event| (instance.begin - event.start).max(0.0)).sum();
-        let number = |event: &opscope_reach::Event| run.ranks[event.rank as usize].number;
+    let mut table = Table::new(columns);
+    for row in rows {
         table.row([
-            value(first.step),
-            value(group.role.name()),
-            value(kind.name()),
-            value(group.key.to_string()),
-            value(first.sequence),
-            value(instance.members),
-            value(instance.events.len()),
-            value(number(first)),
-            value(number(last)),
-            value(whole(instance.begin)),
-            value(whole(waiting)),
-            value(whole(instance.tail)),
-            value(events().map(|event| event.bytes).max().unwrap_or(0)),
+            TableCell::new(row.src.to_string(), row.src),
+            TableCell::new(row.dst.to_string(), row.dst),
+            row.role.name().into(),
+            row.kind.name().into(),
+            row.transport.name().into(),
+            TableCell::new(units::bytes(row.bytes), row.bytes),
+            time(row.time_ns),
+            bandwidth(Some(row.gb_per_s)),
         ]);
     }
-    table
+    vec![Named { key: "links", heading: None, table }]
 }
 
-/// Who costs a step how much.
-fn suspects(findings: &Findings) -> Table {
-    let columns = ["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step"];
-    let mut table = table(&columns);
-    for suspect in &findings.costs.suspects {
-        let end =
-            |end: fn((f64, f64)) -> f64| suspect.interval_ns.map_or(Value::Null, |it| whole(end(it)).into());
-        table.row([
-            value(findings.name_of(&suspect.who)),
-            value(suspect.is_named),
-            value(whole(suspect.saves_ns)),
-            value(end(|it| it.0)),
-            value(end(|it| it.1)),
-            value(whole(suspect.alone_ns)),
-            value(whole(suspect.excess_ns)),
-            value(suspect.since),
+/// One collective, or those of several pairs under one number.
+pub fn instance_tables(found: &[InstanceParts]) -> Vec<Named> {
+    let table = |instance: &InstanceParts| {
+        let columns = [
+            number("rank", "rank"),
+            text("place", "place"),
+            number("came after", "came_ns"),
+            number("waited", "waited_ns"),
+            number("transferred", "transfer_ns"),
+            number("own work before", "segment_ns"),
+            number("typical", "typical_ns"),
+            text("", "is_last"),
+        ];
+        let mut table = Table::new(columns);
+        for part in &instance.parts {
+            table.row([
+                TableCell::new(part.rank.to_string(), part.rank),
+                part.place.as_str().into(),
+                fine(part.came_ns),
+                fine(part.waited_ns),
+                fine(part.transfer_ns),
+                fine(part.segment_ns as f64),
+                fine(part.typical_ns),
+                TableCell::new(if part.is_last { "the others waited for it" } else { "" }, part.is_last),
+            ]);
+        }
+        let missing = match instance.missing.is_empty() {
+            true => String::new(),
+            false => format!("; not recorded: {}", listed(&instance.missing)),
+        };
+        let heading = format!(
+            "{} of {} in step {}{missing}",
+            instance.kind.name(),
+            instance.role.name(),
+            instance.step
+        );
+        Named { key: "parts", heading: Some(heading), table }
+    };
+    found.iter().map(table).collect()
+}
+
+/// A time that may be microseconds only.
+fn fine(nanoseconds: f64) -> TableCell {
+    TableCell::new(units::duration(opscope_trace::Nanoseconds(whole(nanoseconds))), whole(nanoseconds))
+}
+
+/// Experts by rank, and by group.
+pub fn experts_tables(found: &Experts) -> Vec<Named> {
+    let columns = [
+        number("rank", "rank"),
+        number("group", "group"),
+        number("products a step", "products"),
+        number("tokens a step", "tokens"),
+        number("time a step", "time_ns"),
+        number("beside its group's mean", "times_mean"),
+    ];
+    let mut ranks = Table::new(columns);
+    for row in &found.ranks {
+        ranks.row([
+            TableCell::new(row.rank.to_string(), row.rank),
+            row.group
+                .map_or_else(TableCell::missing, |group| TableCell::new(group.to_string(), group as u64)),
+            TableCell::new(format!("{:.0}", row.products), row.products),
+            TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
+            time(row.time_ns),
+            TableCell::new(format!("{:.2} times", row.times_mean), row.times_mean),
         ]);
     }
-    table
+    let columns = [
+        number("group", "group"),
+        text("ranks", "ranks"),
+        number("most tokens", "most"),
+        number("more than the mean", "imbalance"),
+        number("loses a step at most", "loses_ns"),
+    ];
+    let mut groups = Table::new(columns);
+    for (place, row) in found.groups.iter().enumerate() {
+        groups.row([
+            TableCell::new(place.to_string(), place as u64),
+            TableCell::new(listed(&row.ranks), serde_json::json!(row.ranks)),
+            TableCell::new(format!("rank {}", row.most), row.most),
+            share(row.imbalance),
+            time(row.loses_ns),
+        ]);
+    }
+    vec![
+        Named { key: "ranks", heading: Some("Experts by rank".to_owned()), table: ranks },
+        Named { key: "groups", heading: Some("By group".to_owned()), table: groups },
+    ]
 }

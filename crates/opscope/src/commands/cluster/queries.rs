@@ -1,0 +1,100 @@
+//! `opscope cluster queries`: the SQL behind the tables, to run elsewhere.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use opscope_reach::{Dialect, QUERIES, Query, Set};
+
+use crate::exit::{Exit, UsageError};
+use crate::report::{Envelope, Table, TableCell, TableColumn};
+use crate::terminal::Terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  opscope cluster queries                                          the questions there are
+  opscope cluster queries waits                                    one of them
+  opscope cluster queries waits --dialect duckdb --set set | duckdb
+  opscope cluster queries links --dialect spark --set /shared/set > links.sql
+
+Every statement is the same for all engines; with DuckDB and Spark, what stands before it says in which
+files the tables are.";
+
+/// The options of `opscope cluster queries`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The question; without one, all are listed
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// The engine that it is for
+    #[arg(long, value_enum, default_value_t)]
+    dialect: DialectChoice,
+
+    /// The set that it is about
+    #[arg(long, value_name = "SET", default_value = "SET")]
+    set: PathBuf,
+
+    /// The run of the set [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+
+    /// Print the questions and their SQL as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An engine on the command line.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum DialectChoice {
+    /// The tables have the names of the set's
+    #[default]
+    Datafusion,
+    /// The tables are read from files
+    Duckdb,
+    /// The tables are read from folders
+    Spark,
+}
+
+/// Prints questions.
+///
+/// # Errors
+/// When there is none of that name, or the set has no such run.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let dialect = match arguments.dialect {
+        DialectChoice::Datafusion => Dialect::DataFusion,
+        DialectChoice::Duckdb => Dialect::DuckDb,
+        DialectChoice::Spark => Dialect::Spark,
+    };
+    let run = match (&arguments.run, arguments.set.exists()) {
+        (Some(run), false) => run.clone(),
+        (None, false) => "run".to_owned(),
+        (run, true) => Set::open(&arguments.set, run.as_deref())?.run,
+    };
+    let chosen: Vec<&Query> = match &arguments.name {
+        Some(name) => vec![Query::named(name).ok_or_else(|| {
+            let names: Vec<&str> = QUERIES.iter().map(|query| query.name).collect();
+            UsageError(format!("there is no query {name}; there are {}", names.join(", ")))
+        })?],
+        None => QUERIES.iter().collect(),
+    };
+    let sql = |query: &Query| query.for_set(dialect, &arguments.set, &run);
+    if arguments.json {
+        let all = chosen.iter().map(
+            |query| serde_json::json!({ "name": query.name, "about": query.about(), "sql": sql(query) }),
+        );
+        let answer = serde_json::json!({ "queries": all.collect::<Vec<_>>() });
+        terminal.print(&Envelope::new(1, answer).to_text()?)?;
+    } else if arguments.name.is_some() {
+        let texts: Vec<String> =
+            chosen.iter().map(|query| format!("-- {}\n{};\n", query.about(), sql(query))).collect();
+        terminal.print(&texts.join("\n"))?;
+    } else {
+        let mut table = Table::new([TableColumn::text("query"), TableColumn::text("answers")]);
+        for query in chosen {
+            table.row([TableCell::from(query.name), query.about().into()]);
+        }
+        terminal.print(&table.to_text(terminal.width()))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,65 @@
+//! Where the ranks of a run are: folders, or a set.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use opscope_formats::reading::Stop;
+use opscope_reach::{Findings, Profiles, Stage, examine_profiles};
+
+use super::described;
+use crate::commands::form::FormArguments;
+use crate::report::cluster::{self, TablesForm};
+use crate::terminal::{StepBar, Terminal};
+
+/// The ranks to examine.
+#[derive(Debug, Args)]
+pub struct SourceArguments {
+    /// Folders with the collections of all ranks, at any depth, or a set of opscope cluster import
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// The run of a set that has several
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+}
+
+impl SourceArguments {
+    /// A single folder, or a set of one run.
+    pub fn at(path: &Path) -> Self {
+        Self { paths: vec![path.to_owned()], run: None }
+    }
+
+    /// Opens the profiles.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn open(&self) -> anyhow::Result<Profiles> {
+        Ok(Profiles::open(&self.paths, self.run.as_deref())?)
+    }
+
+    /// Examines the ranks with a bar that says how far it is, and warns of what was lost.
+    ///
+    /// # Errors
+    /// When there are none, or nothing in them can be compared.
+    pub fn examine(&self, terminal: &Terminal) -> anyhow::Result<Findings> {
+        let bar = StepBar::new(terminal);
+        bar.step(&described(Stage::Looking));
+        let profiles = self.open()?;
+        let findings = examine_profiles(&profiles, &Stop::default(), &|stage| bar.step(&described(stage)))?;
+        drop(bar);
+        for line in cluster::losses_lines(&findings.losses) {
+            terminal.warn(&line);
+        }
+        Ok(findings)
+    }
+}
+
+/// The form of tables that was asked for.
+pub fn form_of(form: &FormArguments, terminal: &Terminal) -> TablesForm {
+    match () {
+        () if form.json => TablesForm::Json,
+        () if form.csv => TablesForm::Csv,
+        () if form.markdown => TablesForm::Markdown,
+        () => TablesForm::Text(terminal.width()),
+    }
+}

@@ -1,0 +1,67 @@
+//! What an import did.
+
+use opscope_reach::Imported;
+use opscope_trace::units;
+use serde_json::{Value, json};
+
+use super::{grouped, listed, loss_json};
+use crate::report::{Envelope, Table, TableCell, TableColumn, count};
+use crate::terminal::{bold, dim, printable};
+
+/// The ranks and tables that came in, and what is missing.
+pub fn imported_text(imported: &Imported, set: &str, width: Option<u16>) -> String {
+    let mut text = match imported.ranks.len() {
+        0 => "Nothing new".to_owned(),
+        new => format!("{} imported", bold(&count(new, "rank"))),
+    };
+    if !imported.present.is_empty() {
+        text.push_str(&format!(
+            "; {} from the same data there already",
+            count(imported.present.len(), "rank")
+        ));
+    }
+    for (first, last) in &imported.busy {
+        text.push_str(&format!("; ranks {first} to {last} are being imported by another process"));
+    }
+    text.push('\n');
+    if !imported.tables.is_empty() {
+        let columns = [TableColumn::text("table"), TableColumn::number("rows"), TableColumn::number("size")];
+        let mut table = Table::new(columns);
+        for (name, (rows, bytes)) in &imported.tables {
+            table.row([
+                TableCell::from(name.as_str()),
+                grouped(*rows as usize).into(),
+                units::bytes(*bytes as f64).into(),
+            ]);
+        }
+        text.push_str(&format!("\n{}", table.to_text(width)));
+    }
+    if !imported.missing.is_empty() {
+        text.push_str(&format!("\nMissing: {}\n", listed(&imported.missing)));
+    }
+    if let Some(why) = &imported.why_not_whole {
+        text.push_str(&format!("\nWithout the tables over all ranks: {}\n", printable(why)));
+    }
+    text.push_str(&dim(&format!("\nMore: opscope cluster {}\n", printable(set))));
+    text
+}
+
+/// The same for programs.
+pub fn imported_json(imported: &Imported, set: &str, run: &str) -> Envelope<Value> {
+    let tables = imported
+        .tables
+        .iter()
+        .map(|(name, (rows, bytes))| json!({ "table": name, "rows": rows, "bytes": bytes }));
+    let answer = json!({
+        "set": set,
+        "run": run,
+        "imported": imported.ranks,
+        "present": imported.present,
+        "busy": imported.busy,
+        "missing": imported.missing,
+        "whole": imported.why_not_whole.is_none(),
+        "why_not_whole": imported.why_not_whole,
+        "tables": tables.collect::<Vec<_>>(),
+    });
+    Envelope::new(1, answer).with_losses(imported.losses.iter().map(loss_json).collect())
+}

@@ -1,0 +1,537 @@
+//! `opscope cluster import`: sets of Parquet files, which answer as the folders do that they were made from, whoever
+//! wrote them in whatever order, and which other programs read.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::Place;
+use opscope_testing::companions;
+use opscope_testing::small_disk::SmallDisk;
+use serde_json::Value;
+
+/// A simulated cluster: the folder of its databases, or of its text results.
+fn sample(place: &Place, form: &str, more: &[&str]) -> String {
+    let arguments = [&["sample", "cluster", "-o", "runs", "--format", form][..], more].concat();
+    place.done(&arguments);
+    let folder = place.path("runs");
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path().join(form)).collect();
+    entries.sort();
+    let first = entries.iter().find(|path| path.is_dir()).expect("a collection");
+    first.strip_prefix(place.path("")).unwrap().to_str().unwrap().to_owned()
+}
+
+/// The answers of a command from the folder and from the set, which must be equal.
+fn assert_same(place: &Place, folder: &str, set: &str, command: &[&str]) {
+    let ask = |of: &str| {
+        let answer = place.done(&[command, &[of, "--json"]].concat());
+        (answer.json(), answer.stderr)
+    };
+    let (of_folder, of_set) = (ask(folder), ask(set));
+    assert!(of_folder.0 == of_set.0, "{command:?}:\n{:#}\nand from the set\n{:#}", of_folder.0, of_set.0);
+    assert_eq!(of_folder.1, of_set.1, "{command:?}");
+}
+
+/// All files of a folder, as paths below it.
+fn files_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => open.push(entry.path()),
+                false => found.push(entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The set's tables: paths and contents.
+fn tables(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let is_table = |path: &String| path.ends_with(".parquet");
+    let read = |path: String| (path.clone(), std::fs::read(folder.join(path)).unwrap());
+    files_below(folder).into_iter().filter(is_table).map(read).collect()
+}
+
+#[test]
+fn a_set_answers_as_the_folder_does() {
+    for (form, more) in [
+        ("db", &["--ranks", "8", "--steps", "3"][..]),
+        ("text", &["--ranks", "8"][..]),
+        ("db", &["--ranks", "8", "--damage", "missing=5,cut=6,twice=7,empty=3,shifted=1"][..]),
+        ("text", &["--ranks", "8", "--damage", "missing=5,cut=6,twice=7,empty=3,level0=2"][..]),
+    ] {
+        let place = Place::new();
+        let folder = sample(&place, form, more);
+        let told = place.done(&["cluster", "import", &folder, "-o", "set", "--json"]).json();
+        assert_eq!(told["whole"], true, "{told:#}");
+        for command in [
+            &["cluster"][..],
+            &["cluster", "info"],
+            &["cluster", "slow"],
+            &["cluster", "summary", "--by", "stage"],
+            &["cluster", "comm"],
+            &["cluster", "comm", "--matrix", "--group", "dp"],
+            &["cluster", "experts"],
+        ] {
+            assert_same(&place, &folder, "set", command);
+        }
+        let screen = |of: &str| place.done(&["cluster", of]).stdout.replace(of, "");
+        assert_eq!(screen(&folder), screen("set"));
+    }
+}
+
+#[test]
+fn shards_in_any_order_make_the_same_set_as_one_import() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    place.done(&["cluster", "import", &folder, "-o", "whole", "--jobs", "1"]);
+    for shard in ["2/3", "1/3"] {
+        let told =
+            place.done(&["cluster", "import", &folder, "-o", "set", "--shard", shard, "--json"]).json();
+        assert_eq!(told["why_not_whole"], "ranks are still missing", "{told:#}");
+    }
+    let told = place.done(&["cluster", "import", &folder, "-o", "set", "--shard", "3/3", "--json"]).json();
+    assert_eq!((&told["whole"], &told["missing"]), (&true.into(), &Value::Array(Vec::new())), "{told:#}");
+    for command in [&["cluster"][..], &["cluster", "info"], &["cluster", "slow"]] {
+        assert_same(&place, "whole", "set", command);
+    }
+    // The tables over all ranks don't tell who wrote the others.
+    let of_all = |set: &str| {
+        let mut found = tables(&place.path(set));
+        found.retain(|(path, _)| path.contains("/whole-"));
+        found
+            .into_iter()
+            .map(|(path, bytes)| (path.split('/').next().unwrap().to_owned(), bytes))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of_all("whole").len(), 8);
+    assert!(of_all("whole") == of_all("set"), "shards give other tables over all ranks");
+    // Numbers of jobs change nothing at all.
+    place.done(&["cluster", "import", &folder, "-o", "again", "--jobs", "8"]);
+    assert!(tables(&place.path("whole")) == tables(&place.path("again")), "jobs change the set");
+}
+
+#[test]
+fn what_is_there_is_left_alone_and_other_data_are_refused() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "4"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let before = tables(&place.path("set"));
+    let told = place.done(&["cluster", "import", &folder, "-o", "set", "--json"]).json();
+    assert_eq!(
+        (told["imported"].as_array().unwrap().len(), told["present"].as_array().unwrap().len()),
+        (0, 4)
+    );
+    assert!(before == tables(&place.path("set")), "a second import changes the set");
+    let other = sample(&place, "db", &["--ranks", "4", "--seed", "2"]);
+    let other =
+        [other, "runs/cluster_4_ranks_seed_2/db".to_owned()].into_iter().find(|it| *it != folder).unwrap();
+    place.fails(
+        1,
+        &["rank 0 is in run run of the set already", "--run"],
+        &["cluster", "import", &other, "-o", "set"],
+    );
+    place.done(&["cluster", "import", &other, "-o", "set", "--run", "second"]);
+    place.fails(1, &["several runs, run, second", "--run"], &["cluster", "set"]);
+    place.fails(1, &["no run third", "run, second"], &["cluster", "set", "--run", "third"]);
+    let second = place.done(&["cluster", "set", "--run", "second", "--json"]).json();
+    assert_eq!(second, place.done(&["cluster", &other, "--json"]).json());
+}
+
+#[test]
+fn paths_and_options_that_make_no_sense_are_named() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "2"]);
+    std::fs::create_dir(place.path("full")).unwrap();
+    place.write("full/letter.txt", "Dear all");
+    place.fails(1, &["full", "other things in it"], &["cluster", "import", &folder, "-o", "full"]);
+    place.fails(2, &["1/16 to 16/16"], &["cluster", "import", &folder, "-o", "set", "--shard", "0/4"]);
+    place.fails(2, &["letters, digits"], &["cluster", "import", &folder, "-o", "set", "--run", "../up"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    place.fails(1, &["set is a set: give it alone"], &["cluster", "set", &folder]);
+    place.fails(1, &["has no runs to choose from"], &["cluster", &folder, "--run", "run"]);
+}
+
+#[test]
+fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    let less = ["cluster", "import", &folder, "-o", "less", "--keep", "communication", "--json"];
+    let told = place.done(&less).json();
+    let rows = |name: &str| {
+        let table = told["tables"].as_array().unwrap().iter().find(|it| it["table"] == name);
+        table.unwrap()["rows"].as_u64().unwrap()
+    };
+    assert!(rows("operators") == 0 && rows("collectives") > 0, "{told:#}");
+    let (all, less) = (
+        place.done(&["cluster", &folder, "--json"]).json(),
+        place.done(&["cluster", "less", "--json"]).json(),
+    );
+    assert_eq!((&all["step_ns"], &all["reachable_ns"]), (&less["step_ns"], &less["reachable_ns"]));
+    let saves = |it: &Value| -> Vec<i64> {
+        it["suspects"].as_array().unwrap().iter().map(|it| it["saves_ns"].as_i64().unwrap()).collect()
+    };
+    assert!(!saves(&all).is_empty());
+    assert_eq!(saves(&all), saves(&less));
+    place.fails(1, &["--keep all"], &["cluster", "experts", "less"]);
+    place.done(&["cluster", "import", &folder, "-o", "least", "--keep", "summary"]);
+    place.fails(1, &["--keep summary"], &["cluster", "least"]);
+}
+
+#[test]
+fn an_import_that_is_killed_goes_on_and_leaves_nothing_half_written() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    place.done(&["cluster", "import", &folder, "-o", "whole"]);
+    let expected = tables(&place.path("whole"));
+    for milliseconds in [5, 20, 60, 150, 300, 600] {
+        let set = format!("set{milliseconds}");
+        let mut importer = place.command(&["cluster", "import", &folder, "-o", &set, "--jobs", "1"]);
+        let mut importer = importer.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        importer.kill().unwrap();
+        importer.wait().unwrap();
+        // Whatever stands under the name of a table is whole.
+        for (path, bytes) in if place.path(&set).is_dir() { tables(&place.path(&set)) } else { Vec::new() } {
+            assert!(bytes.ends_with(b"PAR1"), "{path} is cut");
+        }
+        place.done(&["cluster", "import", &folder, "-o", &set]);
+        assert!(expected == tables(&place.path(&set)), "killed after {milliseconds} ms, the set is another");
+        let left: Vec<String> = files_below(&place.path(&set))
+            .into_iter()
+            .filter(|path| {
+                !path.ends_with(".parquet") && !path.ends_with(".json") && !path.ends_with(".lock")
+            })
+            .collect();
+        assert_eq!(left, [""; 0], "killed after {milliseconds} ms");
+    }
+}
+
+#[test]
+fn importers_at_the_same_time_make_one_set() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    place.done(&["cluster", "import", &folder, "-o", "whole"]);
+    let start = |shard: &str| {
+        let mut arguments = vec!["cluster", "import", &folder, "-o", "set"];
+        if !shard.is_empty() {
+            arguments.extend(["--shard", shard]);
+        }
+        place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for shards in [["1/2", "2/2"], ["", ""]] {
+        let _ = std::fs::remove_dir_all(place.path("set"));
+        let both = shards.map(start).map(|importer| importer.wait_with_output().unwrap());
+        for output in &both {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        // Whichever ended last may have seen that the other wasn't done.
+        place.done(&["cluster", "import", &folder, "-o", "set"]);
+        assert_same(&place, "whole", "set", &["cluster"]);
+        assert_same(&place, "whole", "set", &["cluster", "info"]);
+    }
+}
+
+#[test]
+fn a_full_disk_is_named_and_leaves_no_table() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    let Some(disk) = SmallDisk::new(place.path("small"), 4) else { return };
+    // Some forty kilobytes are left, which are too little for all tables.
+    let filled = std::fs::write(disk.path().join("filler"), vec![7; (4 << 20) - (40 << 10)]);
+    assert!(filled.is_ok(), "{filled:?}");
+    let set = disk.path().join("set");
+    let answer = place.run(&["cluster", "import", &folder, "-o", set.to_str().unwrap()]);
+    assert_eq!(answer.status, Some(1), "{}\n{}", answer.stdout, answer.stderr);
+    assert!(answer.stderr.contains("No space left"), "{}", answer.stderr);
+    assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
+    let left = if set.is_dir() { files_below(&set) } else { Vec::new() };
+    assert!(!left.iter().any(|path| path.ends_with(".parquet")), "{left:?}");
+    // With room again, the same command goes on.
+    std::fs::remove_file(disk.path().join("filler")).unwrap();
+    place.done(&["cluster", "import", &folder, "-o", set.to_str().unwrap()]);
+    assert_same(&place, &folder, set.to_str().unwrap(), &["cluster"]);
+}
+
+#[test]
+fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "4"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let set = place.path("set");
+    let whole = tables(&set);
+    for (path, bytes) in &whole {
+        // The tables over all ranks and those of no question here aren't read for an answer.
+        if !path.starts_with("collectives") && !path.starts_with("steps") && !path.starts_with("ranks") {
+            continue;
+        }
+        std::fs::write(set.join(path), &bytes[..bytes.len() / 2]).unwrap();
+        place.fails(1, &[path, "bytes, not"], &["cluster", "set"]);
+        for place_of_damage in [8, bytes.len() / 3, bytes.len() / 2, bytes.len() - 12, bytes.len() - 40] {
+            let mut damaged = bytes.clone();
+            for byte in &mut damaged[place_of_damage..place_of_damage + 4] {
+                *byte ^= 0x5A;
+            }
+            std::fs::write(set.join(path), damaged).unwrap();
+            let answer = place.run(&["cluster", "set"]);
+            // A changed value can be a time like any other; whatever can't be is named.
+            assert!(matches!(answer.status, Some(0 | 1)), "{path}: {}", answer.stderr);
+            assert!(answer.status == Some(0) || answer.stderr.contains("set"), "{path}: {}", answer.stderr);
+        }
+        std::fs::remove_file(set.join(path)).unwrap();
+        place.fails(1, &[path, "import its ranks again"], &["cluster", "set"]);
+        std::fs::write(set.join(path), bytes).unwrap();
+    }
+    place.done(&["cluster", "set"]);
+    let file = set.join("opscope.json");
+    std::fs::write(&file, r#"{"schema":2,"program":"opscope 9.1.0"}"#).unwrap();
+    place.fails(1, &["version 2", "opscope 9.1.0", "up to version 1"], &["cluster", "set"]);
+    place.fails(1, &["version 2"], &["cluster", "import", &folder, "-o", "set"]);
+    std::fs::write(&file, "{").unwrap();
+    place.fails(1, &["opscope.json"], &["cluster", "set"]);
+}
+
+/// Reads every table with three engines, and prints a line for each: name, rows by each, and the sum of a column.
+const READ: &str = r#"
+import glob, json, os, sys
+import duckdb, pyarrow.parquet as pq
+seen = {}
+for table in sorted(os.listdir(sys.argv[1])):
+    files = sorted(glob.glob(os.path.join(sys.argv[1], table, '**', '*.parquet'), recursive=True))
+    if not files:
+        continue
+    names = [c for c in pq.read_schema(files[0]).names]
+    kinds = sorted({str(pq.read_schema(f).field(c).type) for f in files for c in names})
+    metadata = [sorted(k.decode() for k in (pq.read_metadata(f).metadata or {})) for f in files]
+    arrow = sum(pq.ParquetFile(f).read().num_rows for f in files)
+    numbers = [c for c in names if str(pq.read_schema(files[0]).field(c).type).startswith('int')]
+    sums = {c: sum(sum(v or 0 for v in pq.ParquetFile(f).read([c])[c].to_pylist()) for f in files) for c in numbers}
+    query = 'SELECT count(*), ' + ', '.join(f'sum("{c}")::HUGEINT::VARCHAR' for c in numbers)
+    row = duckdb.sql(query + f" FROM read_parquet('{sys.argv[1]}/{table}/**/*.parquet')").fetchone()
+    assert row[0] == arrow, (table, row[0], arrow)
+    assert [int(v or 0) for v in row[1:]] == list(sums.values()), (table, row, sums)
+    text = [c for c in names if str(pq.read_schema(files[0]).field(c).type) == 'string']
+    if text:
+        duckdb.sql(f"SELECT \"{text[0]}\", count(*) FROM read_parquet('{sys.argv[1]}/{table}/**/*.parquet') GROUP BY 1").fetchall()
+    try:
+        import polars
+        assert polars.read_parquet(files).height == arrow, table
+        import pandas
+        assert sum(len(pandas.read_parquet(f)) for f in files) == arrow, table
+    except ImportError:
+        pass
+    seen[table] = {'rows': arrow, 'types': kinds, 'keys': sorted({k for m in metadata for k in m}), 'sums': {k: str(v) for k, v in sums.items()}}
+print(json.dumps(seen))
+"#;
+
+#[test]
+fn duckdb_and_pyarrow_read_every_table_as_plain_columns() {
+    let place = Place::new();
+    let (Some(python), Some(_)) = (companions::python_with("duckdb"), companions::python_with("pyarrow"))
+    else {
+        return;
+    };
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    let told = place.done(&["cluster", "import", &folder, "-o", "set", "--json"]).json();
+    let output = Command::new(python).arg("-c").arg(READ).arg(place.path("set")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for table in told["tables"].as_array().unwrap() {
+        let name = table["table"].as_str().unwrap();
+        assert_eq!(seen[name]["rows"], table["rows"], "{name}");
+    }
+    for (name, table) in seen.as_object().unwrap() {
+        assert_eq!(table["keys"], serde_json::json!(["opscope.schema"]), "{name}");
+        let types = table["types"].as_array().unwrap();
+        let is_plain = |it: &Value| ["int32", "int64", "double", "string"].contains(&it.as_str().unwrap());
+        assert!(types.iter().all(is_plain), "{name}: {types:?}");
+    }
+    // What the engines sum is what opscope tells: every collective and operator of every rank.
+    let info = place.done(&["cluster", "info", &folder, "--json"]).json();
+    let sum = |member: &str| {
+        info["ranks"].as_array().unwrap().iter().map(|it| it[member].as_i64().unwrap()).sum::<i64>()
+    };
+    assert_eq!(seen["collectives"]["rows"], sum("collectives"));
+    assert_eq!(seen["operators"]["rows"], sum("operators"));
+    // A transfer ends when the last part does: nobody waits less than nothing, and parts sum to their instances.
+    assert_eq!(seen["arrivals"]["sums"]["wait_ns"], seen["instances"]["sums"]["wait_ns"]);
+    // Where a step goes sums to the step.
+    let sums = &seen["accounts"]["sums"];
+    let of = |name: &str| sums[name].as_str().unwrap().parse::<i64>().unwrap();
+    let parts =
+        ["compute_ns", "waiting_ns", "bubble_ns", "transfer_ns", "idle_ns"].map(of).iter().sum::<i64>();
+    assert!((parts - of("step_ns")).abs() < of("step_ns") / 1000, "{sums:#}");
+}
+
+#[test]
+fn where_steps_go_sums_to_the_step_for_every_rank() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8", "--steps", "3"]);
+    let truth = std::fs::read_to_string(place.path(&folder).parent().unwrap().join("truth.json")).unwrap();
+    let truth: Value = serde_json::from_str(&truth).unwrap();
+    for (by, lines) in [("rank", 8), ("stage", 2), ("tp", 2), ("host", 1), ("step", 3)] {
+        let answer = place.done(&["cluster", "summary", &folder, "--by", by, "--json"]).json();
+        let rows = answer["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), lines, "{by}: {answer:#}");
+        for row in rows {
+            let of = |name: &str| row[name].as_i64().unwrap();
+            let parts = ["compute_ns", "waiting_ns", "bubble_ns", "transfer_ns", "idle_ns"].map(of);
+            let sum: i64 = parts.iter().sum();
+            assert!((sum - of("step_ns")).abs() <= of("step_ns") / 1000, "{by}: {row:#}");
+            assert!(parts.iter().all(|part| *part >= 0), "{by}: {row:#}");
+        }
+    }
+    // Input comes late on one rank: its device idles for that long, and no other does.
+    let late = truth["faults"]["late_input"].as_u64().expect("the default faults have a late input");
+    let answer = place.done(&["cluster", "summary", &folder, "--json"]).json();
+    let idle = |row: &Value| row["idle_ns"].as_i64().unwrap();
+    let most = answer["rows"].as_array().unwrap().iter().max_by_key(|row| idle(row)).unwrap();
+    assert_eq!(most["rank"], late.to_string(), "{answer:#}");
+    let csv = place.done(&["cluster", "summary", &folder, "--by", "stage", "--csv"]).stdout;
+    assert!(csv.starts_with("stage,ranks,step_ns,compute_ns,waiting_ns"), "{csv}");
+    let markdown = place.done(&["cluster", "summary", &folder, "--markdown"]).stdout;
+    assert!(markdown.starts_with("| rank | ranks | step |"), "{markdown}");
+}
+
+#[test]
+fn a_slow_link_shows_in_the_matrix_and_who_waited_in_one_collective() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8", "--fault", "slow-link=0-2"]);
+    let matrix = place.done(&["cluster", "comm", &folder, "--matrix", "--group", "dp", "--json"]).json();
+    let bandwidth = |it: &&Value| it["gb_per_s"].as_f64().unwrap();
+    let links = matrix["links"].as_array().unwrap();
+    let slowest = links.iter().min_by(|a, b| bandwidth(a).total_cmp(&bandwidth(b))).unwrap();
+    assert_eq!((&slowest["src"], &slowest["dst"]), (&0.into(), &2.into()), "{matrix:#}");
+    let told = place.done(&["cluster", "comm", &folder, "--group", "dp:0", "--json"]).json();
+    let rows = told["collectives"].as_array().unwrap();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["role"] == "dp" && row["groups"] == 1), "{told:#}");
+    let one = place.done(&["cluster", "comm", &folder, "--instance", "dp:0/0", "--json"]).json();
+    let parts = one["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 2, "{one:#}");
+    // Whoever came last waited for nobody, and the first waited until the last came.
+    let last = parts.last().unwrap();
+    assert_eq!((&last["is_last"], &last["waited_ns"]), (&true.into(), &0.into()), "{one:#}");
+    let difference = parts[0]["waited_ns"].as_i64().unwrap() - last["came_ns"].as_i64().unwrap();
+    assert!(difference.abs() <= 1, "{one:#}");
+    let comm = ["cluster", "comm", &folder];
+    let fails = |says: &[&str], more: &[&str]| place.fails(2, says, &[&comm[..], more].concat());
+    fails(&["no group xy:3", "uses: "], &["--group", "xy:3"]);
+    fails(&["no collective 999", "numbers go from 0"], &["--instance", "dp:0/999"]);
+    fails(&["dp:28/7"], &["--instance", "dp:0"]);
+    fails(&["allReduce"], &["--type", "nonsense"]);
+}
+
+#[test]
+fn a_rank_with_more_tokens_leads_its_group_of_experts() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8", "--fault", "more-tokens=3:2.5"]);
+    let answer = place.done(&["cluster", "experts", &folder, "--json"]).json();
+    let tokens = |rank: usize| answer["ranks"][rank]["tokens"].as_f64().unwrap();
+    assert!((tokens(3) / tokens(2) - 2.5).abs() < 0.01, "{answer:#}");
+    let groups = answer["groups"].as_array().unwrap();
+    let led = groups.iter().find(|group| group["most"] == 3).expect("its group");
+    assert!(led["imbalance"].as_f64().unwrap() > 0.4 && led["loses_ns"].as_i64().unwrap() > 0, "{led:#}");
+}
+
+/// Runs statements on DuckDB and prints a line of JSON for each: its rows.
+const ASK: &str = r#"
+import json, sys
+import duckdb
+def plain(value):
+    return value if value is None or isinstance(value, (int, float, str)) else float(value)
+for statement in json.load(sys.stdin):
+    print(json.dumps([[plain(value) for value in row] for row in duckdb.sql(statement).fetchall()]))
+"#;
+
+/// The rows of each query, as DuckDB answers it.
+fn ask_duckdb(python: &Path, place: &Place, statements: &[&Value]) -> Vec<Vec<Value>> {
+    let mut duckdb = Command::new(python);
+    let duckdb = duckdb.args(["-c", ASK]).current_dir(place.path(""));
+    let mut duckdb = duckdb.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = serde_json::to_vec(&statements).unwrap();
+    std::io::Write::write_all(&mut duckdb.stdin.take().unwrap(), &input).unwrap();
+    let output = duckdb.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_query_runs_on_duckdb_and_agrees_with_the_commands() {
+    let place = Place::new();
+    let Some(python) = companions::python_with("duckdb") else { return };
+    let folder = sample(&place, "db", &["--ranks", "8", "--steps", "3"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let printed = place.done(&["cluster", "queries", "--dialect", "duckdb", "--set", "set", "--json"]).json();
+    let queries = printed["queries"].as_array().unwrap();
+    let statements: Vec<&Value> = queries.iter().map(|query| &query["sql"]).collect();
+    let answers = ask_duckdb(&python, &place, &statements);
+    let rows = |name: &str| {
+        let index = queries.iter().position(|query| query["name"] == name).unwrap();
+        answers[index].clone()
+    };
+    for query in queries.iter().filter(|query| query["name"] != "losses") {
+        assert!(!rows(query["name"].as_str().unwrap()).is_empty(), "{query:#} has no rows");
+    }
+    let told = place.done(&["cluster", "summary", "set", "--json"]).json();
+    for (row, told) in rows("summary").iter().zip(told["rows"].as_array().unwrap()) {
+        for (column, name) in [(3, "step_ns"), (4, "compute_ns"), (5, "waiting_ns"), (8, "idle_ns")] {
+            let difference = row[column].as_f64().unwrap() - told[name].as_f64().unwrap();
+            assert!(difference.abs() <= 0.5, "{name}: {row} and {told:#}");
+        }
+    }
+    let told = place.done(&["cluster", "slow", "set", "--json"]).json();
+    let told = told["suspects"].as_array().unwrap().iter();
+    let told: Vec<Value> =
+        told.map(|it| serde_json::json!([it["name"], it["saves_ns"], it["alone_ns"]])).collect();
+    let found = rows("suspects");
+    let found: Vec<Value> = found.iter().map(|row| serde_json::json!([row[0], row[1], row[2]])).collect();
+    assert_eq!(found, told);
+    // From, to, use, type and kind of link stand before bytes, time and bandwidth.
+    let told = place.done(&["cluster", "comm", "set", "--matrix", "--json"]).json();
+    let told: std::collections::BTreeMap<String, f64> = told["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            let of = ["src", "dst", "role", "type", "transport"].map(|name| it[name].to_string());
+            (of.join(" "), it["gb_per_s"].as_f64().unwrap())
+        })
+        .collect();
+    let links = rows("links");
+    assert_eq!(links.len(), told.len());
+    for row in links {
+        // A send and its receive are a receive in opscope's own table.
+        let kind = if row[3] == "send" { Value::from("receive") } else { row[3].clone() };
+        let of = [&row[0], &row[1], &row[2], &kind, &row[4]].map(Value::to_string);
+        let expected = told[&of.join(" ")];
+        assert!((row[7].as_f64().unwrap() / expected - 1.0).abs() < 1e-9, "{row}");
+    }
+    let sum =
+        |name: &str, column: usize| rows(name).iter().map(|row| row[column].as_i64().unwrap()).sum::<i64>();
+    assert!(sum("waits", 4) > 0);
+    assert_eq!(sum("waits", 4), sum("comm", 4), "what is waited for somebody is what is waited");
+    let info = place.done(&["cluster", "info", "set", "--json"]).json();
+    let operators = info["ranks"].as_array().unwrap().iter().map(|it| it["operators"].as_i64().unwrap());
+    assert_eq!(sum("operators", 3), operators.sum::<i64>());
+    place.fails(2, &["no query nothing", "waits"], &["cluster", "queries", "nothing"]);
+    let one = place.done(&["cluster", "queries", "waits"]).stdout;
+    assert!(one.starts_with("-- Whom others wait for") && one.trim_end().ends_with(';'), "{one}");
+}
+
+#[test]
+fn a_free_question_is_handed_on_to_an_engine() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "2"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let says =
+        ["without an engine", "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))"];
+    place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
+    place.fails(1, &["opscope.json"], &["cluster", "sql", "nowhere", "SELECT 1"]);
+}

@@ -1,0 +1,10 @@
+-- Collectives with all their parts: when the first and the last rank came, and what the others waited.
+-- Sends and receives are known by their pairs besides, and left out; table instances has them.
+SELECT c.group_key, c.sequence, min(c.step) AS step, min(c.type) AS type, count(*) AS seen,
+       min(c.start_ns - k.shift_ns) AS first_ns, max(c.start_ns - k.shift_ns) AS begin_ns,
+       max(c.start_ns + c.duration_ns - k.shift_ns) AS end_ns, min(c.duration_ns) AS least_ns,
+       CAST(sum(c.duration_ns) - count(*) * min(c.duration_ns) AS BIGINT) AS wait_ns
+FROM collectives c JOIN clocks k ON k.rank = c.rank
+WHERE c.type NOT IN ('send', 'receive')
+GROUP BY c.group_key, c.sequence
+ORDER BY c.group_key, c.sequence

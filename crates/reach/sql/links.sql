@@ -1,0 +1,10 @@
+-- The bandwidth from rank to rank in GB/s, as the sender tells it, the slowest first.
+SELECT s.rank AS src, d.rank AS dst, g.role, l.type, l.transport, sum(l.bytes) AS bytes, sum(l.time_ns) AS time_ns,
+       sum(l.bytes) / sum(l.time_ns) AS gb_per_s
+FROM links l
+JOIN groups g ON g.group_key = l.group_key
+JOIN members s ON s.group_key = l.group_key AND s.place = l.src
+JOIN members d ON d.group_key = l.group_key AND d.place = l.dst
+WHERE l.rank = s.rank AND l.type <> 'receive' AND s.rank <> d.rank AND l.bytes > 0 AND l.time_ns > 0
+GROUP BY s.rank, d.rank, g.role, l.type, l.transport
+ORDER BY gb_per_s, src, dst, g.role, l.type

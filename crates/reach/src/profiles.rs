@@ -1,0 +1,173 @@
+//! Where ranks are read from: the folders that profilers left, or a set that was imported from them. Both give the
+//! same rows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opscope_formats::reading::Stop;
+
+use crate::discover::{Collection, Discovery, discover};
+use crate::error::{Loss, LossReason, ReachError};
+use crate::experts::ExpertRow;
+use crate::read::{self, Executed, Operators};
+use crate::rows::RankRows;
+use crate::set::manifest::Keep;
+use crate::set::open::Set;
+use crate::set::{SetError, is_set};
+use crate::{Progress, Stage};
+
+/// The profiles of a run.
+#[derive(Debug)]
+pub enum Profiles {
+    /// Folders of the profiler.
+    Folders(Discovery),
+    /// A set.
+    Set(Set),
+}
+
+impl Profiles {
+    /// Opens a set, or finds the collections below some folders.
+    ///
+    /// # Errors
+    /// When there are none, a set stands among other paths, or has no run of that name.
+    pub fn open(paths: &[PathBuf], run: Option<&str>) -> Result<Self, ReachError> {
+        match (paths.iter().find(|path| is_set(path)), run) {
+            (Some(set), _) if paths.len() == 1 => Ok(Self::Set(Set::open(set, run)?)),
+            (Some(set), _) => Err(ReachError::SetAmongOthers(set.clone())),
+            (None, Some(_)) => Err(ReachError::NoRuns(paths.first().cloned().unwrap_or_default())),
+            (None, None) => Ok(Self::Folders(discover(paths)?)),
+        }
+    }
+
+    /// Ranks and groups.
+    pub fn discovery(&self) -> &Discovery {
+        match self {
+            Self::Folders(discovery) => discovery,
+            Self::Set(set) => set.discovery(),
+        }
+    }
+
+    /// All ranks' rows in their order, with what was lost of them.
+    ///
+    /// # Errors
+    /// When a set can't be read; of folders what can't be read is a loss.
+    pub(crate) fn rows(
+        &self,
+        stop: &Stop,
+        progress: &Progress<'_>,
+    ) -> Result<(Vec<RankRows>, Vec<Loss>), SetError> {
+        let collections = &self.discovery().collections;
+        let all = collections.len();
+        progress(Stage::Reading(0, all));
+        let discovery = match self {
+            Self::Folders(discovery) => discovery,
+            Self::Set(set) => {
+                let rows = set.rows()?;
+                progress(Stage::Reading(all, all));
+                return Ok((rows, set.losses.clone()));
+            }
+        };
+        let done = AtomicUsize::new(0);
+        let read = opscope_parallel::map(collections, |collection| {
+            let rank = if stop.is_wanted() { Default::default() } else { read::rank(collection) };
+            progress(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
+            rank
+        });
+        let mut losses = discovery.losses.clone();
+        let rows = read.into_iter().map(|(rows, mut lost)| {
+            losses.append(&mut lost);
+            rows
+        });
+        Ok((rows.collect(), losses))
+    }
+
+    /// A rank's operators, by its place among the ranks.
+    pub(crate) fn operators(&self, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
+        match self {
+            Self::Folders(discovery) => read::operators(&discovery.collections[index]),
+            Self::Set(set) => set.operators(index).unwrap_or_else(|error| {
+                let rank = set.discovery().collections.get(index).map(|it| it.rank);
+                let loss = Loss::new(rank, set.path.display().to_string(), LossReason::Damaged, 1);
+                let mut losses = losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                losses.push(loss.because(error));
+                Operators::default()
+            }),
+        }
+    }
+
+    /// The products of all ranks' experts, with what was lost of the ranks.
+    ///
+    /// # Errors
+    /// When a set can't be read, or doesn't keep operators, or `stop` is wanted.
+    pub fn experts(
+        &self,
+        stop: &Stop,
+        progress: &Progress<'_>,
+    ) -> Result<(Vec<ExpertRow>, Vec<Loss>), ReachError> {
+        let discovery = match self {
+            Self::Folders(discovery) => discovery,
+            Self::Set(set) if set.keep() < Keep::All => return Err(ReachError::NoOperators),
+            Self::Set(set) => return Ok((set.experts()?, set.losses.clone())),
+        };
+        let all = discovery.collections.len();
+        let done = AtomicUsize::new(0);
+        let read = opscope_parallel::map(&discovery.collections, |collection| {
+            if stop.is_wanted() {
+                return Default::default();
+            }
+            let found = experts_of(collection);
+            progress(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
+            found
+        });
+        if stop.is_wanted() {
+            return Err(ReachError::Interrupted);
+        }
+        let (mut rows, mut losses) = (Vec::new(), discovery.losses.clone());
+        for (of_rank, lost) in read {
+            rows.extend(of_rank);
+            losses.extend(lost);
+        }
+        sort_losses(&mut losses);
+        Ok((rows, losses))
+    }
+}
+
+/// The products of a rank's experts.
+fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
+    let (rows, lost) = read::rank(collection);
+    let mut executed = Executed::default();
+    read::each(collection, &mut executed);
+    executed.sort();
+    let mut places: BTreeMap<i32, i32> = BTreeMap::new();
+    let mut found = Vec::new();
+    for &(start, end, kind) in &executed.operators {
+        let Some(kind) = executed.kinds.get(kind as usize) else { continue };
+        if !read::is_of_experts(&kind.key.op_type) {
+            continue;
+        }
+        let step = rows.step_at(start);
+        let place = places.entry(step).or_default();
+        let tokens = read::tokens_of(&kind.shapes);
+        found.push(ExpertRow {
+            rank: collection.rank,
+            step,
+            place: *place,
+            tokens,
+            duration_ns: end - start,
+        });
+        *place += 1;
+    }
+    (found, lost)
+}
+
+/// Puts losses in the order of ranks, each once, however the ranks are read: several imports into a set tell what is
+/// wrong with the whole.
+pub(crate) fn sort_losses(losses: &mut Vec<Loss>) {
+    losses.sort_by(|a, b| {
+        let place = |it: &Loss| (it.rank, it.reason);
+        place(a).cmp(&place(b)).then_with(|| (&a.source, &a.detail).cmp(&(&b.source, &b.detail)))
+    });
+    losses.dedup();
+}

@@ -1,0 +1,516 @@
+//! Importing: the profiles of ranks become parts of a set, a rank at a time.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use opscope_formats::reading::Stop;
+
+use super::file::{TableFile, WholeFile};
+use super::manifest::{self, DeclaredGroup, Fingerprint, Keep, Manifest, PartFile, part_name};
+use super::table::{Row, Texts};
+use super::tables::{
+    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
+    StepLine,
+};
+use super::{
+    BUCKETS, RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole,
+};
+use crate::discover::{Collection, Discovery, Role, discover};
+use crate::error::{Loss, ReachError};
+use crate::read::{self, Executed};
+use crate::rows::RankRows;
+use crate::{Progress, Stage};
+
+/// Every N-th rank, from the K-th on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which of them, from 1 on.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Shard {
+    fn has(self, rank: u32) -> bool {
+        rank % self.of == self.number - 1
+    }
+}
+
+/// What to import, and how.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The run's name in the set.
+    pub run: String,
+    /// The ranks to import, if not all.
+    pub shard: Option<Shard>,
+    /// How much of each rank to keep.
+    pub keep: Keep,
+    /// How many ranks are read at the same time.
+    pub jobs: usize,
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The ranks that are new in the set.
+    pub ranks: Vec<u32>,
+    /// The ranks that were there already, from the same data.
+    pub present: Vec<u32>,
+    /// Ranks that another process is importing: the first and the last of each part.
+    pub busy: Vec<(u32, u32)>,
+    /// Rows and bytes that were written, by table.
+    pub tables: BTreeMap<String, (u64, u64)>,
+    /// Ranks that the run has and the set lacks.
+    pub missing: Vec<u32>,
+    /// Why the tables over all ranks aren't there; `None` if they are.
+    pub why_not_whole: Option<String>,
+    /// Losses and doubts of what was imported.
+    pub losses: Vec<Loss>,
+}
+
+/// Imports the ranks below some folders into a set.
+///
+/// # Errors
+/// When there are none, the set can't be written, has some of the ranks from other data, or `stop` is wanted. What
+/// was imported before stays.
+pub fn import(
+    paths: &[PathBuf],
+    set: &Path,
+    options: &ImportOptions,
+    stop: &Stop,
+    progress: &Progress<'_>,
+) -> Result<Imported, ReachError> {
+    if !super::is_run_name(&options.run) {
+        return Err(SetError::RunName(options.run.clone()).into());
+    }
+    progress(Stage::Looking);
+    let mut discovery = discover(paths)?;
+    let doubts = std::mem::take(&mut discovery.losses);
+    let chosen = |it: &Collection| options.shard.is_none_or(|shard| shard.has(it.rank));
+    let mut collections: Vec<&Collection> = discovery.collections.iter().filter(|it| chosen(it)).collect();
+    manifest::begin(set)?;
+    let folder = manifest::folder(set, &options.run);
+    opscope_files::create_folder(&folder).map_err(|error| SetError::unwritable(&folder, error))?;
+    let mut imported = Imported::default();
+    let prints = opscope_parallel::map(&collections, |collection| manifest::fingerprint(collection));
+    let prints: BTreeMap<u32, String> = collections.iter().map(|it| it.rank).zip(prints).collect();
+    let known = known(set, options, &collections, &prints)?;
+    collections.retain(|it| !known.contains(&it.rank));
+    imported.present = known;
+    let mut work = Importer {
+        set,
+        options,
+        discovery: &discovery,
+        doubts,
+        prints,
+        stop,
+        progress,
+        done: 0,
+        all: collections.len(),
+    };
+    for ranks in collections.chunk_by(|a, b| a.rank / RANKS_OF_BLOCK == b.rank / RANKS_OF_BLOCK) {
+        work.part(ranks, &mut imported)?;
+    }
+    let opened = super::open::Set::open(set, Some(&options.run))?;
+    imported.missing = opened.discovery().missing();
+    let waits_for_others =
+        options.shard.is_some() && !imported.missing.is_empty() || !imported.busy.is_empty();
+    imported.why_not_whole = match () {
+        () if waits_for_others => Some("ranks are still missing".to_owned()),
+        () if opened.keep() == Keep::Summary => Some("collectives aren't kept".to_owned()),
+        () => match whole::write(opened, stop, progress) {
+            Ok(()) => None,
+            // A run without anything to compare is a set all the same.
+            Err(error @ ReachError::NothingMatched { .. }) => Some(error.to_string()),
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(imported)
+}
+
+/// The ranks that the set has already.
+fn known(
+    set: &Path,
+    options: &ImportOptions,
+    collections: &[&Collection],
+    prints: &BTreeMap<u32, String>,
+) -> Result<Vec<u32>, SetError> {
+    let mut known: BTreeMap<u32, String> = BTreeMap::new();
+    for part in manifest::manifests(set, &options.run)? {
+        known.extend(part.ranks);
+    }
+    let mut present = Vec::new();
+    for collection in collections {
+        let Some(print) = known.get(&collection.rank) else { continue };
+        if *print != prints[&collection.rank] {
+            let (rank, run, folder) = (collection.rank, options.run.clone(), collection.folder.clone());
+            return Err(SetError::OtherData { rank, run, folder });
+        }
+        present.push(collection.rank);
+    }
+    Ok(present)
+}
+
+struct Importer<'i> {
+    set: &'i Path,
+    options: &'i ImportOptions,
+    discovery: &'i Discovery,
+    /// Doubts of the discovery, until the part that tells of them.
+    doubts: Vec<Loss>,
+    prints: BTreeMap<u32, String>,
+    stop: &'i Stop,
+    progress: &'i Progress<'i>,
+    done: usize,
+    all: usize,
+}
+
+/// All that a set keeps of a rank.
+struct ReadRank<'c> {
+    collection: &'c Collection,
+    rows: RankRows,
+    losses: Vec<Loss>,
+    done: Executed,
+}
+
+impl Importer<'_> {
+    /// Imports ranks of one block, unless another process does.
+    fn part(&mut self, ranks: &[&Collection], imported: &mut Imported) -> Result<(), ReachError> {
+        let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
+        let folder = manifest::folder(self.set, &self.options.run);
+        let lock = folder.join(format!(".{}.lock", part_name(first, last)));
+        let Some(_held) = try_lock(&lock)? else {
+            imported.busy.push((first, last));
+            return Ok(());
+        };
+        let mut part = PartWriter::new(self.set, &self.options.run, self.manifest(ranks))?;
+        for wave in ranks.chunks(self.options.jobs.max(1)) {
+            let done = AtomicUsize::new(self.done);
+            let read = opscope_parallel::map(wave, |collection| {
+                let read = self.read(collection);
+                (self.progress)(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, self.all));
+                read
+            });
+            self.done += wave.len();
+            if self.stop.is_wanted() {
+                return Err(ReachError::Interrupted);
+            }
+            for mut rank in read {
+                let (of_rank, others) =
+                    self.doubts.drain(..).partition(|it| it.rank == Some(rank.collection.rank));
+                self.doubts = others;
+                rank.losses.splice(0..0, Vec::<Loss>::into_iter(of_rank));
+                part.push(rank, self.discovery, self.options.keep, &mut imported.losses)?;
+            }
+        }
+        // What is about no rank here goes with the first part.
+        let here: Vec<u32> = self.discovery.collections.iter().map(|it| it.rank).collect();
+        let is_of_none = |it: &mut Loss| it.rank.is_none_or(|rank| here.binary_search(&rank).is_err());
+        for loss in self.doubts.extract_if(.., is_of_none) {
+            part.lose(&loss)?;
+            imported.losses.push(loss);
+        }
+        let manifest = part.finish(&folder)?;
+        for file in &manifest.files {
+            let table = file.path.split('/').next().unwrap_or_default().to_owned();
+            let sums = imported.tables.entry(table).or_default();
+            *sums = (sums.0 + file.rows, sums.1 + file.bytes);
+        }
+        imported.ranks.extend(manifest.ranks.keys());
+        // Whoever waits for it holds the file all the same.
+        let _ = std::fs::remove_file(&lock);
+        Ok(())
+    }
+
+    fn read<'c>(&self, collection: &'c Collection) -> ReadRank<'c> {
+        let mut done = Executed::default();
+        if self.stop.is_wanted() {
+            return ReadRank { collection, rows: RankRows::default(), losses: Vec::new(), done };
+        }
+        let (rows, losses) = read::rank(collection);
+        if self.options.keep == Keep::All {
+            read::each(collection, &mut done);
+            done.sort();
+        }
+        ReadRank { collection, rows, losses, done }
+    }
+
+    /// The manifest of a part, without its files.
+    fn manifest(&self, ranks: &[&Collection]) -> Manifest {
+        let is_here = |rank: &u32| ranks.iter().any(|it| it.rank == *rank);
+        let groups = self.discovery.groups.iter().filter(|(_, group)| group.ranks.iter().any(is_here));
+        let declared = |(key, group): (&u64, &crate::discover::Group)| DeclaredGroup {
+            key: *key,
+            id: group.id.clone(),
+            role: group.role.name().to_owned(),
+            ranks: group.ranks.clone(),
+        };
+        Manifest {
+            schema: SCHEMA,
+            program: manifest::program(),
+            keep: self.options.keep,
+            ranks: ranks.iter().map(|it| (it.rank, self.prints[&it.rank].clone())).collect(),
+            files: Vec::new(),
+            world_size: self.discovery.world_size,
+            layout: self.discovery.layout.clone(),
+            groups: groups.map(declared).collect(),
+        }
+    }
+}
+
+/// Takes a lock that ends with the process; `None` while another has it. Where the file system has no locks, nobody
+/// has it, and the second one to end finds the first one's manifest.
+fn try_lock(path: &Path) -> Result<Option<File>, SetError> {
+    let file = File::create(path).map_err(|error| SetError::unwritable(path, error))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+    }
+}
+
+/// The files of a part, while it is written.
+struct PartWriter<'s> {
+    set: &'s Path,
+    manifest: Manifest,
+    run: String,
+    /// The name of its files.
+    name: String,
+    ranks: TableFile<RankLine>,
+    steps: TableFile<StepLine>,
+    ends: TableFile<EndLine>,
+    links: TableFile<LinkLine>,
+    operators: TableFile<OperatorLine>,
+    copies: TableFile<CopyLine>,
+    calls: TableFile<CallLine>,
+    experts: TableFile<ExpertLine>,
+    losses: TableFile<LossLine>,
+    collectives: Vec<CollectiveLine>,
+    types: Texts,
+}
+
+impl<'s> PartWriter<'s> {
+    fn new(set: &'s Path, run: &str, manifest: Manifest) -> Result<Self, SetError> {
+        let mut print = Fingerprint::default();
+        print.add(format!("{} {:?} {SCHEMA}", manifest.program, manifest.keep).as_bytes());
+        manifest.ranks.values().for_each(|rank| print.add(rank.as_bytes()));
+        let name = format!("{}-{}.parquet", manifest.name(), &print.text()[..8]);
+        let block = block_folder(manifest.ranks.keys().next().copied().unwrap_or(0));
+        fn file<R: Row>(set: &Path, run: &str, block: &str, name: &str) -> Result<TableFile<R>, SetError> {
+            TableFile::new(set.join(R::TABLE).join(format!("run={run}")).join(block).join(name))
+        }
+        Ok(Self {
+            set,
+            run: run.to_owned(),
+            ranks: file(set, run, &block, &name)?,
+            steps: file(set, run, &block, &name)?,
+            ends: file(set, run, &block, &name)?,
+            links: file(set, run, &block, &name)?,
+            operators: file(set, run, &block, &name)?,
+            copies: file(set, run, &block, &name)?,
+            calls: file(set, run, &block, &name)?,
+            experts: file(set, run, &block, &name)?,
+            losses: file(set, run, &block, &name)?,
+            collectives: Vec::new(),
+            types: Texts::default(),
+            manifest,
+            name,
+        })
+    }
+
+    /// Adds a rank; the losses are handed on.
+    fn push(
+        &mut self,
+        read: ReadRank<'_>,
+        discovery: &Discovery,
+        keep: Keep,
+        losses: &mut Vec<Loss>,
+    ) -> Result<(), SetError> {
+        let ReadRank { collection, rows, losses: lost, done } = read;
+        let rank = collection.rank as i32;
+        self.push_rank(collection, &rows, lost.len(), discovery)?;
+        lines::steps(rank, &rows).into_iter().try_for_each(|line| self.steps.push(line))?;
+        lines::ends(rank, &rows).into_iter().try_for_each(|line| self.ends.push(line))?;
+        let links = lines::links(rank, &rows, &mut self.links.texts);
+        links.into_iter().try_for_each(|line| self.links.push(line))?;
+        if keep >= Keep::Communication {
+            self.collectives.extend(lines::collectives(rank, &rows, &mut self.types));
+        }
+        self.push_done(rank, &rows, &done)?;
+        lost.iter().try_for_each(|loss| self.lose(loss))?;
+        losses.extend(lost);
+        Ok(())
+    }
+
+    fn push_rank(
+        &mut self,
+        collection: &Collection,
+        rows: &RankRows,
+        losses: usize,
+        discovery: &Discovery,
+    ) -> Result<(), SetError> {
+        let place = |role| place_in(discovery, role, collection.rank);
+        let starts = rows.collectives.iter().map(|row| row.start_ns);
+        let begins = rows.steps.iter().filter_map(|step| step.start_ns);
+        let ends = rows.collectives.iter().map(|row| row.end_ns());
+        let texts = &mut self.ranks.texts;
+        let line = RankLine {
+            rank: collection.rank as i32,
+            host: texts.enter(&collection.host),
+            device: collection.device.map(|device| device as i32),
+            tp: place(Role::Tp),
+            pp: place(Role::Pp),
+            dp: place(Role::Dp),
+            ep: place(Role::Ep),
+            cp: place(Role::Cp),
+            source: texts.enter(&collection.folder.display().to_string()),
+            format: texts.enter(collection.format.name()),
+            taken: texts.enter(&collection.taken),
+            steps: rows.steps.len() as i64,
+            collectives: rows.collectives.len() as i64,
+            operators: rows.operators as i64,
+            frequency_mhz: rows.frequency_mhz,
+            first_ns: starts.chain(begins).min(),
+            last_ns: ends.chain(rows.finishes.iter().map(|it| it.end_ns)).max(),
+            losses: losses as i64,
+        };
+        self.ranks.push(line)
+    }
+
+    fn push_done(&mut self, rank: i32, rows: &RankRows, done: &Executed) -> Result<(), SetError> {
+        let texts = &mut self.operators.texts;
+        let kinds: Vec<_> = done
+            .kinds
+            .iter()
+            .map(|kind| {
+                let tokens = read::is_of_experts(&kind.key.op_type).then(|| read::tokens_of(&kind.shapes));
+                let [name, op_type, unit, shapes] =
+                    [&kind.key.name, &kind.key.op_type, &kind.key.unit, &kind.shapes]
+                        .map(|text| texts.enter(text));
+                let rows = read::rows_of(&kind.shapes) as i64;
+                (
+                    OperatorLine {
+                        rank,
+                        step: 0,
+                        start_ns: 0,
+                        duration_ns: 0,
+                        name,
+                        r#type: op_type,
+                        unit,
+                        shapes,
+                        rows,
+                    },
+                    tokens,
+                )
+            })
+            .collect();
+        let mut products: BTreeMap<i32, i32> = BTreeMap::new();
+        for &(start_ns, end, kind) in &done.operators {
+            let Some((line, tokens)) = kinds.get(kind as usize) else { continue };
+            let (step, duration_ns) = (rows.step_at(start_ns), end - start_ns);
+            self.operators.push(OperatorLine { step, start_ns, duration_ns, ..*line })?;
+            if let Some(tokens) = tokens {
+                let next = products.entry(step).or_default();
+                self.experts.push(ExpertLine {
+                    rank,
+                    step,
+                    place: *next,
+                    tokens: *tokens as i64,
+                    duration_ns,
+                })?;
+                *next += 1;
+            }
+        }
+        let words: Vec<_> = done.words.iter().map(|word| self.copies.texts.enter(word)).collect();
+        for &(start_ns, end, word) in &done.copies {
+            let (step, kind) = (rows.step_at(start_ns), words[word as usize]);
+            self.copies.push(CopyLine { rank, step, kind, start_ns, duration_ns: end - start_ns })?;
+        }
+        for (start_ns, end, name) in &done.loads {
+            let name = self.calls.texts.enter(name);
+            self.calls.push(CallLine { rank, name, start_ns: *start_ns, duration_ns: end - start_ns })?;
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, loss: &Loss) -> Result<(), SetError> {
+        let texts = &mut self.losses.texts;
+        let line = LossLine {
+            rank: loss.rank.map(|rank| rank as i32),
+            source: texts.enter(&loss.source),
+            reason: texts.enter(loss.reason.name()),
+            count: loss.count as i64,
+            detail: texts.enter(&loss.detail),
+        };
+        self.losses.push(line)
+    }
+
+    /// Writes collectives, gives all files their names and then the manifest its own.
+    fn finish(mut self, folder: &Path) -> Result<Manifest, SetError> {
+        let mut files = Vec::new();
+        let key = |line: &CollectiveLine| {
+            (bucket_of(line.group_key as u64), line.group_key, line.sequence, line.rank, line.place)
+        };
+        self.collectives.sort_unstable_by_key(key);
+        let of_run = self.set.join(CollectiveLine::TABLE).join(format!("run={}", self.run));
+        let file = |bucket| TableFile::new(of_run.join(bucket_folder(bucket)).join(&self.name));
+        for lines in self.collectives.chunk_by(|a, b| key(a).0 == key(b).0) {
+            let mut file = file(key(&lines[0]).0)?;
+            file.texts = self.types.clone();
+            lines.iter().try_for_each(|line| file.push(*line))?;
+            files.push(file.finish()?);
+        }
+        if self.collectives.is_empty() {
+            files.push(file(0)?.finish()?);
+        }
+        files.push(self.ranks.finish()?);
+        files.push(self.steps.finish()?);
+        files.push(self.ends.finish()?);
+        files.push(self.links.finish()?);
+        files.push(self.operators.finish()?);
+        files.push(self.copies.finish()?);
+        files.push(self.calls.finish()?);
+        files.push(self.experts.finish()?);
+        files.push(self.losses.finish()?);
+        self.manifest.files = part_files(self.set, &files);
+        let _held = lock_commits(folder)?;
+        for other in manifest::manifests(self.set, &self.run)? {
+            if let Some(rank) = self.manifest.ranks.keys().find(|rank| other.ranks.contains_key(rank)) {
+                return match other.ranks == self.manifest.ranks {
+                    true => Ok(Manifest { files: Vec::new(), ..self.manifest }),
+                    false => Err(SetError::Overtaken { rank: *rank, path: self.set.to_owned() }),
+                };
+            }
+        }
+        WholeFile::name_all(files)?;
+        manifest::write_json(&folder.join(format!("{}.json", self.manifest.name())), &self.manifest)?;
+        Ok(self.manifest)
+    }
+}
+
+/// Files as manifests have them.
+pub fn part_files(set: &Path, files: &[WholeFile]) -> Vec<PartFile> {
+    let path = |file: &WholeFile| {
+        let below = file.path().strip_prefix(set).unwrap_or(file.path());
+        below.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+    };
+    let mut all: Vec<PartFile> =
+        files.iter().map(|file| PartFile { path: path(file), rows: file.rows, bytes: file.bytes }).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
+/// Waits until nobody else gives files of a run their names.
+pub fn lock_commits(folder: &Path) -> Result<File, SetError> {
+    let path = folder.join(".commits.lock");
+    let file = File::create(&path).map_err(|error| SetError::unwritable(&path, error))?;
+    // Where the file system has no locks, the manifest's own name decides.
+    let _ = file.lock();
+    Ok(file)
+}
+
+/// A rank's place in the first declared group of a use.
+pub fn place_in(discovery: &Discovery, role: Role, rank: u32) -> Option<i32> {
+    let mut of_role = discovery.groups.values().filter(|group| group.role == role);
+    of_role.find_map(|group| group.ranks.iter().position(|it| *it == rank)).map(|place| place as i32)
+}

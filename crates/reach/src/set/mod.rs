@@ -1,0 +1,181 @@
+//! The set: all ranks of a run in Parquet files, for opscope and for any engine that reads Parquet.
+//!
+//! ```text
+//! SET/opscope.json                                                  the set's version
+//! SET/_manifest/run=R/00000000-00000063.json                        a part: ranks, files, sources' fingerprints
+//! SET/_manifest/run=R/whole.json                                    tables over all ranks, and of which parts
+//! SET/operators/run=R/block=00000/00000000-00000063-HASH.parquet    tables of ranks: a block is 64 ranks
+//! SET/collectives/run=R/bucket=13/00000000-00000063-HASH.parquet    collectives: a bucket is some groups
+//! SET/instances/run=R/whole-HASH.parquet                            tables over all ranks
+//! ```
+//!
+//! A part holds those ranks of a block that one importer found and that nobody had imported. Its files get their
+//! names, then its manifest does, and readers read what manifests name: so a part is whole or not there, whoever
+//! stops whenever. Parts of several importers need no coordination, because their ranks differ; where they don't, the
+//! second finds the first's manifest. Collectives lie in buckets by their groups, so all parts of one are in one
+//! folder and a join across ranks moves nothing between machines.
+//!
+//! # Floors
+//! ```text
+//! import                     parts from folders
+//!   whole                    tables over all ranks, once all parts are there
+//!   open                     ranks from parts
+//!     lines                  a rank's rows as lines of tables, and back
+//!     manifest               what a part holds
+//!     tables   file   table  the tables; their files; rows with typed columns
+//! ```
+
+pub(crate) mod file;
+pub(crate) mod import;
+pub(crate) mod lines;
+pub(crate) mod manifest;
+pub(crate) mod open;
+pub(crate) mod table;
+pub(crate) mod tables;
+pub(crate) mod whole;
+
+use std::path::{Path, PathBuf};
+
+/// The version of the tables. Columns are only added within one; readers refuse a higher one.
+pub const SCHEMA: u32 = 1;
+
+/// The ranks of a block.
+pub const RANKS_OF_BLOCK: u32 = 64;
+
+/// The folders that collectives lie in.
+pub const BUCKETS: u64 = 16;
+
+/// The file that makes a folder a set.
+pub const SET_FILE: &str = "opscope.json";
+
+/// The reasons for which a set can't be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// The folder isn't a set.
+    #[error("{0}: a folder with other things in it, and no set; give a new or empty folder for the set")]
+    NoSet(PathBuf),
+    /// The set is newer than this program.
+    #[error(
+        "{path}: a set of version {found}, written by {by}; this program reads up to version {SCHEMA}: use that one"
+    )]
+    Newer {
+        /// The file that says so.
+        path: PathBuf,
+        /// The version.
+        found: u32,
+        /// The writer.
+        by: String,
+    },
+    /// There is no such run.
+    #[error("{path}: no run {run} in the set; it has {has}")]
+    NoRun {
+        /// The set.
+        path: PathBuf,
+        /// The run.
+        run: String,
+        /// Those that it has.
+        has: String,
+    },
+    /// There are several runs.
+    #[error("{path}: the set has several runs, {has}: give --run")]
+    ManyRuns {
+        /// The set.
+        path: PathBuf,
+        /// Those that it has.
+        has: String,
+    },
+    /// The run's name can't be part of a path.
+    #[error(
+        "a run's name has 1 to 64 letters, digits, dots, hyphens and underscores, and doesn't begin with a dot; found '{0}'"
+    )]
+    RunName(String),
+    /// The set has a rank from other data.
+    #[error(
+        "rank {rank} is in run {run} of the set already, from other data: import {folder} under another name \
+         (--run), or into another set"
+    )]
+    OtherData {
+        /// The rank.
+        rank: u32,
+        /// The run.
+        run: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Two parts hold the same rank.
+    #[error("rank {rank} is in two parts of the set, {first} and {second}: remove one of these manifests")]
+    TwoParts {
+        /// The rank.
+        rank: u32,
+        /// One part.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Another process imported some of the ranks meanwhile.
+    #[error(
+        "{path}: another process imported rank {rank} and others meanwhile; start again to import the rest"
+    )]
+    Overtaken {
+        /// A rank.
+        rank: u32,
+        /// The set.
+        path: PathBuf,
+    },
+    /// A file can't be written.
+    #[error("{path}: cannot write the file: {why}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// A file can't be given its name.
+    #[error(transparent)]
+    Write(#[from] opscope_files::WriteError),
+    /// A file can't be read.
+    #[error("{path}: cannot be read: {why}; import its ranks again")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+}
+
+impl SetError {
+    fn unwritable(path: &Path, error: impl ToString) -> Self {
+        Self::Unwritable { path: path.to_owned(), why: error.to_string() }
+    }
+
+    fn unreadable(path: &Path, error: impl ToString) -> Self {
+        Self::Unreadable { path: path.to_owned(), why: error.to_string() }
+    }
+}
+
+/// Whether a folder is a set.
+pub fn is_set(path: &Path) -> bool {
+    path.join(SET_FILE).is_file()
+}
+
+/// Whether a run can have this name, which becomes part of paths.
+pub fn is_run_name(name: &str) -> bool {
+    let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain) && !name.starts_with('.')
+}
+
+/// The folder name of a block.
+fn block_folder(rank: u32) -> String {
+    format!("block={:05}", rank / RANKS_OF_BLOCK)
+}
+
+/// The folder name of a group's bucket.
+fn bucket_folder(bucket: u64) -> String {
+    format!("bucket={bucket:02}")
+}
+
+/// The bucket of a group.
+fn bucket_of(group_key: u64) -> u64 {
+    // Keys are hashes of names that differ in their last letters only; multiplying spreads them.
+    (group_key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % BUCKETS
+}

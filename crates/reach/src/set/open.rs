@@ -1,0 +1,302 @@
+//! The ranks of a set, as they were read when they were imported.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::SetError;
+use super::file;
+use super::lines;
+use super::manifest::{self, Keep, Manifest};
+use super::table::{Row, Texts};
+use super::tables::{
+    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
+    StepLine,
+};
+use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
+use crate::error::{Loss, LossReason};
+use crate::experts::ExpertRow;
+use crate::read::{Kind, OperatorKey, Operators, Summing, Work, can_last};
+use crate::rows::RankRows;
+
+/// A run of a set, opened for reading.
+#[derive(Debug)]
+pub struct Set {
+    /// The set's folder.
+    pub path: PathBuf,
+    /// The run.
+    pub run: String,
+    /// Its parts.
+    pub parts: Vec<Manifest>,
+    discovery: Discovery,
+    /// What a rank is reduced to, besides what the other tables have: its operators' number and its frequency.
+    counts: BTreeMap<u32, (u64, Option<f64>)>,
+    /// What was lost when it was imported.
+    pub losses: Vec<Loss>,
+}
+
+impl Set {
+    /// Opens a run, the only one if none is named.
+    ///
+    /// # Errors
+    /// When it isn't there, is of a later version, or a file that a manifest names is missing or has another length.
+    pub fn open(path: &Path, run: Option<&str>) -> Result<Self, SetError> {
+        let run = manifest::chosen_run(path, run)?;
+        let parts = manifest::manifests(path, &run)?;
+        let mut set = Self {
+            path: path.to_owned(),
+            run,
+            parts,
+            discovery: Discovery::default(),
+            counts: BTreeMap::new(),
+            losses: Vec::new(),
+        };
+        set.check_files()?;
+        set.read_ranks()?;
+        set.read_losses()?;
+        Ok(set)
+    }
+
+    /// The ranks and groups.
+    pub fn discovery(&self) -> &Discovery {
+        &self.discovery
+    }
+
+    /// The least that is kept of any rank.
+    pub fn keep(&self) -> Keep {
+        self.parts.iter().map(|part| part.keep).min().unwrap_or_default()
+    }
+
+    fn check_files(&self) -> Result<(), SetError> {
+        for file in self.parts.iter().flat_map(|part| &part.files) {
+            // Nothing in a manifest leads out of the set.
+            let is_below =
+                file.path.split('/').all(|part| !part.is_empty() && part != ".." && !part.contains('\\'));
+            let path = self.path.join(&file.path);
+            let length = std::fs::metadata(&path).map(|it| it.len());
+            match length {
+                _ if !is_below => return Err(SetError::unreadable(&path, "it lies outside of the set")),
+                Ok(length) if length == file.bytes => {}
+                Ok(length) => {
+                    let why = format!("it has {length} bytes, not {} as when it was written", file.bytes);
+                    return Err(SetError::unreadable(&path, why));
+                }
+                Err(error) => return Err(SetError::unreadable(&path, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of a table.
+    fn files<'s>(&'s self, table: &'s str, parts: &'s [Manifest]) -> impl Iterator<Item = PathBuf> + 's {
+        let of_table = move |path: &str| path.split('/').next() == Some(table);
+        let files = parts.iter().flat_map(|part| &part.files).filter(move |file| of_table(&file.path));
+        files.map(|file| self.path.join(&file.path))
+    }
+
+    /// All rows of a table, file by file.
+    fn each<R: Row>(&self, mut row: impl FnMut(&R, &Texts) -> Result<(), String>) -> Result<(), SetError> {
+        for path in self.files(R::TABLE, &self.parts) {
+            let mut texts = Texts::default();
+            for line in file::read::<R>(&path, None, &mut texts)? {
+                row(&line, &texts).map_err(|why| SetError::unreadable(&path, why))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_ranks(&mut self) -> Result<(), SetError> {
+        let mut discovery = Discovery::default();
+        for part in &self.parts {
+            discovery.world_size = discovery.world_size.max(part.world_size);
+            if discovery.layout.is_empty() {
+                discovery.layout = part.layout.clone();
+            }
+            for group in &part.groups {
+                let declared = || Group {
+                    id: group.id.clone(),
+                    role: Role::of_short_name(&group.role),
+                    ranks: group.ranks.clone(),
+                };
+                discovery.groups.entry(group.key).or_insert_with(declared);
+            }
+        }
+        let mut collections: BTreeMap<u32, Collection> = BTreeMap::new();
+        let mut counts = BTreeMap::new();
+        self.each(|line: &RankLine, texts| {
+            let rank = u32::try_from(line.rank).map_err(|_| format!("a rank {}", line.rank))?;
+            let collection = Collection {
+                folder: texts.get(line.source).into(),
+                rank,
+                host: texts.get(line.host).to_owned(),
+                device: line.device.and_then(|device| u32::try_from(device).ok()),
+                taken: texts.get(line.taken).to_owned(),
+                format: Format::of_name(texts.get(line.format)),
+                outputs: Outputs::default(),
+            };
+            collections.insert(rank, collection);
+            counts.insert(rank, (line.operators.max(0) as u64, line.frequency_mhz));
+            Ok(())
+        })?;
+        discovery.collections = collections.into_values().collect();
+        (self.discovery, self.counts) = (discovery, counts);
+        Ok(())
+    }
+
+    fn read_losses(&mut self) -> Result<(), SetError> {
+        let mut losses = Vec::new();
+        self.each(|line: &LossLine, texts| {
+            let reason = LossReason::of_name(texts.get(line.reason));
+            let rank = line.rank.and_then(|rank| u32::try_from(rank).ok());
+            let loss = Loss::new(rank, texts.get(line.source), reason, line.count.max(0) as u64);
+            losses.push(loss.because(texts.get(line.detail)));
+            Ok(())
+        })?;
+        self.losses = losses;
+        Ok(())
+    }
+
+    /// The rows of all ranks, in their order.
+    ///
+    /// # Errors
+    /// When a file can't be read, or its rows can't be.
+    pub fn rows(&self) -> Result<Vec<RankRows>, SetError> {
+        let ranks: Vec<u32> = self.discovery.collections.iter().map(|it| it.rank).collect();
+        let index = |rank: i32| {
+            let found = u32::try_from(rank).ok().and_then(|rank| ranks.binary_search(&rank).ok());
+            found.ok_or_else(|| format!("rows of rank {rank}, which isn't in the set"))
+        };
+        let mut all: Vec<RankRows> = ranks.iter().map(|_| RankRows::default()).collect();
+        for (rows, rank) in all.iter_mut().zip(&ranks) {
+            (rows.operators, rows.frequency_mhz) = self.counts.get(rank).copied().unwrap_or_default();
+        }
+        self.each(|line: &StepLine, _| {
+            let can_be = (0..=LONGEST_NS).contains(&line.duration_ns) && line.start_ns.is_none_or(can_begin);
+            check(can_be, "a step at an impossible time")?;
+            lines::take_step(&mut all[index(line.rank)?], line);
+            Ok(())
+        })?;
+        self.each(|line: &LinkLine, texts| {
+            all[index(line.rank)?].links.push(lines::to_link(line, texts));
+            Ok(())
+        })?;
+        let mut placed: Vec<Vec<(i32, crate::rows::CollectiveRow)>> =
+            ranks.iter().map(|_| Vec::new()).collect();
+        self.each(|line: &CollectiveLine, texts| {
+            let can_be = can_begin(line.start_ns) && (0..=LONGEST_NS).contains(&line.duration_ns);
+            check(can_be, "a collective at an impossible time")?;
+            let is_before = line.pred.is_none_or(|pred| (0..line.place).contains(&pred));
+            check(is_before, "a collective that follows a later one")?;
+            placed[index(line.rank)?].push((line.place, lines::to_collective(line, texts)));
+            Ok(())
+        })?;
+        for ((rows, mut placed), rank) in all.iter_mut().zip(placed).zip(&ranks) {
+            placed.sort_unstable_by_key(|(place, _)| *place);
+            if placed.iter().enumerate().any(|(index, (place, _))| index as i32 != *place) {
+                let why = format!("collectives of rank {rank} are missing or twice there");
+                return Err(SetError::unreadable(&self.path.join(CollectiveLine::TABLE), why));
+            }
+            rows.collectives = placed.into_iter().map(|(_, row)| row).collect();
+        }
+        self.each(|line: &EndLine, _| {
+            let rows = &mut all[index(line.rank)?];
+            let known = 0..rows.collectives.len() as i32;
+            // Sets without collectives know the ends all the same.
+            let pred = line.pred.filter(|_| !known.is_empty());
+            check(pred.is_none_or(|pred| known.contains(&pred)), "a step's end that follows nothing")?;
+            check(line.end_ns.is_none_or(can_begin), "a step's end at an impossible time")?;
+            lines::take_end(rows, &EndLine { pred, ..*line });
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The operators of a rank.
+    ///
+    /// # Errors
+    /// When a file can't be read.
+    pub fn operators(&self, index: usize) -> Result<Operators, SetError> {
+        let Some(rank) = self.discovery.collections.get(index).map(|it| it.rank) else {
+            return Ok(Operators::default());
+        };
+        let parts: Vec<Manifest> =
+            self.parts.iter().filter(|part| part.ranks.contains_key(&rank)).cloned().collect();
+        let mut sums = Summing::default();
+        let mut kinds: BTreeMap<
+            (super::table::Text, super::table::Text, super::table::Text, super::table::Text),
+            usize,
+        > = BTreeMap::new();
+        let mut texts = Texts::default();
+        for path in self.files(OperatorLine::TABLE, &parts) {
+            for line in file::read::<OperatorLine>(&path, Some(rank), &mut texts)? {
+                if line.rank != rank as i32
+                    || !can_last(line.start_ns, line.start_ns.saturating_add(line.duration_ns))
+                {
+                    continue;
+                }
+                let next = kinds.len();
+                let kind =
+                    *kinds.entry((line.name, line.r#type, line.unit, line.shapes)).or_insert_with(|| {
+                        let [name, op_type, unit, shapes] = [line.name, line.r#type, line.unit, line.shapes]
+                            .map(|text| texts.get(text).to_owned());
+                        sums.kind(Kind { key: OperatorKey { name, op_type, unit }, shapes });
+                        next
+                    });
+                sums.operator(kind, line.start_ns, line.start_ns.saturating_add(line.duration_ns));
+            }
+        }
+        for path in self.files(CopyLine::TABLE, &parts) {
+            for line in file::read::<CopyLine>(&path, Some(rank), &mut texts)? {
+                if line.rank == rank as i32 {
+                    sums.copy(
+                        texts.get(line.kind),
+                        line.start_ns,
+                        line.start_ns.saturating_add(line.duration_ns),
+                    );
+                }
+            }
+        }
+        for path in self.files(CallLine::TABLE, &parts) {
+            for line in file::read::<CallLine>(&path, Some(rank), &mut texts)? {
+                if line.rank == rank as i32 {
+                    sums.load(
+                        texts.get(line.name),
+                        line.start_ns,
+                        line.start_ns.saturating_add(line.duration_ns),
+                    );
+                }
+            }
+        }
+        Ok(sums.finish())
+    }
+}
+
+impl Set {
+    /// The products of all ranks' experts.
+    ///
+    /// # Errors
+    /// When a file can't be read.
+    pub fn experts(&self) -> Result<Vec<ExpertRow>, SetError> {
+        let mut rows = Vec::new();
+        self.each(|line: &ExpertLine, _| {
+            let rank = u32::try_from(line.rank).map_err(|_| format!("a rank {}", line.rank))?;
+            check((0..=LONGEST_NS).contains(&line.duration_ns), "a product of an impossible length")?;
+            let ExpertLine { step, place, tokens, duration_ns, .. } = *line;
+            rows.push(ExpertRow { rank, step, place, tokens: tokens.max(0) as u64, duration_ns });
+            Ok(())
+        })?;
+        rows.sort_by_key(|row| (row.rank, row.step, row.place));
+        Ok(rows)
+    }
+}
+
+/// The longest time that a row can claim: a century, of which the sum with any time of a clock still is a number.
+const LONGEST_NS: i64 = 100 * crate::read::LONGEST_NS;
+
+/// Whether a clock can show a time; the sum with any length is a number, too.
+fn can_begin(time: i64) -> bool {
+    (-LONGEST_NS..i64::MAX / 2).contains(&time)
+}
+
+fn check(can_be: bool, otherwise: &str) -> Result<(), String> {
+    if can_be { Ok(()) } else { Err(otherwise.to_owned()) }
+}

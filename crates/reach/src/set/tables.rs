@@ -1,0 +1,238 @@
+//! The tables of a set. Each rank's rows stand together and in the order of their starts, but for collectives, which
+//! stand by group and number so that all parts of one lie together.
+
+use super::table::{Text, table};
+
+table! {
+    /// A rank.
+    RankLine in "ranks" {
+        /// Its number.
+        rank: i32,
+        /// Its host's name.
+        host: Text,
+        /// The device's number on its host.
+        device: Option<i32>,
+        /// Its place in its first group of each use, which is its coordinate where the group is declared.
+        tp: Option<i32>,
+        /// The same of pipelines.
+        pp: Option<i32>,
+        /// The same of copies.
+        dp: Option<i32>,
+        /// The same of experts.
+        ep: Option<i32>,
+        /// The same of sequences.
+        cp: Option<i32>,
+        /// The folder that it was read from.
+        source: Text,
+        /// The form of it.
+        format: Text,
+        /// The time in the folder's name.
+        taken: Text,
+        /// Its steps.
+        steps: i64,
+        /// Its collectives.
+        collectives: i64,
+        /// Its computing tasks.
+        operators: i64,
+        /// The median of its AI Cores' frequencies.
+        frequency_mhz: Option<f64>,
+        /// Its first start.
+        first_ns: Option<i64>,
+        /// Its last end.
+        last_ns: Option<i64>,
+        /// What was lost or doubted of it.
+        losses: i64,
+    }
+}
+
+table! {
+    /// A rank's step.
+    StepLine in "steps" {
+        /// The rank.
+        rank: i32,
+        /// How manieth of the rank's steps it is.
+        place: i32,
+        /// Its number.
+        step: i32,
+        /// Its begin.
+        start_ns: Option<i64>,
+        /// Its length.
+        duration_ns: i64,
+        /// The time until its first task, where the profile tells.
+        preparing_ns: Option<i64>,
+        /// The time under computing tasks.
+        compute_ns: i64,
+        /// The time in which collectives run.
+        communication_ns: i64,
+        /// The time in collectives that no computing hides.
+        exposed_ns: i64,
+        /// The sum of its receives.
+        receive_ns: i64,
+        /// The time in which nothing ran on the device.
+        idle_ns: i64,
+    }
+}
+
+table! {
+    /// The end of the last task that began in a rank's step, and what led up to it.
+    EndLine in "ends" {
+        /// The rank.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// The time under computing tasks.
+        compute_ns: i64,
+        /// The end.
+        end_ns: Option<i64>,
+        /// The work before it.
+        segment_ns: Option<i64>,
+        /// The rank's collective, by its place, after which that work began.
+        pred: Option<i32>,
+    }
+}
+
+table! {
+    /// A rank's part in a collective.
+    CollectiveLine in "collectives" {
+        /// The rank.
+        rank: i32,
+        /// How manieth of the rank's collectives it is, by their starts.
+        place: i32,
+        /// The step.
+        step: i32,
+        /// The group, by the number that the vendor's tools give its name.
+        group_key: i64,
+        /// The number in the group, as the rank counts.
+        sequence: i32,
+        /// The operation.
+        r#type: Text,
+        /// Its start by the rank's clock.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+        /// The rank's own work before it.
+        segment_ns: i64,
+        /// The rank's collective, by its place, after which that work began.
+        pred: Option<i32>,
+        /// What the rank contributes.
+        bytes: i64,
+        /// The other side of a send or receive, by its place in the group.
+        peer: Option<i32>,
+        /// Time that no computing hides.
+        exposed_ns: i64,
+        /// The begin of the longest such stretch.
+        exposed_start_ns: i64,
+        /// The length of that stretch.
+        exposed_longest_ns: i64,
+    }
+}
+
+table! {
+    /// The traffic of a rank over a link in a step.
+    LinkLine in "links" {
+        /// The rank that tells of it.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// The group.
+        group_key: i64,
+        /// The operation.
+        r#type: Text,
+        /// The sender's place in the group.
+        src: i32,
+        /// The receiver's place in the group.
+        dst: i32,
+        /// The kind of link.
+        transport: Text,
+        /// The bytes.
+        bytes: f64,
+        /// How long they took.
+        time_ns: f64,
+    }
+}
+
+table! {
+    /// A computing task.
+    OperatorLine in "operators" {
+        /// The rank.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// Its start.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+        /// The operator's name.
+        name: Text,
+        /// The operator's type.
+        r#type: Text,
+        /// The unit that it ran on.
+        unit: Text,
+        /// Its inputs' shapes.
+        shapes: Text,
+        /// The first dimension of the first input: rows, or tokens.
+        rows: i64,
+    }
+}
+
+table! {
+    /// A copy between host and device.
+    CopyLine in "copies" {
+        /// The rank.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// The vendor's word for its kind.
+        kind: Text,
+        /// Its start.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+    }
+}
+
+table! {
+    /// A call of the framework that fetches input.
+    CallLine in "calls" {
+        /// The rank.
+        rank: i32,
+        /// Its name.
+        name: Text,
+        /// Its start.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+    }
+}
+
+table! {
+    /// A product of a rank's experts.
+    ExpertLine in "experts" {
+        /// The rank.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// How manieth such product of the step it is.
+        place: i32,
+        /// The tokens of all the rank's experts.
+        tokens: i64,
+        /// Its length.
+        duration_ns: i64,
+    }
+}
+
+table! {
+    /// What was lost, or is doubtful.
+    LossLine in "losses" {
+        /// The rank that it is about, if one.
+        rank: Option<i32>,
+        /// The file or folder.
+        source: Text,
+        /// Its kind.
+        reason: Text,
+        /// How many records.
+        count: i64,
+        /// The reader's own words.
+        detail: Text,
+    }
+}

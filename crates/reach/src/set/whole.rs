@@ -1,0 +1,477 @@
+//! The tables over all ranks: clocks, groups, instances, what each part in them waited, where steps go, suspects.
+//! They follow from the ranks' own tables, and are made anew when parts come in.
+
+use opscope_formats::reading::Stop;
+use serde::{Deserialize, Serialize};
+
+use super::file::{TableFile, WholeFile};
+use super::import::{lock_commits, part_files};
+use super::manifest::{self, Fingerprint, PartFile};
+use super::open::Set;
+use super::table::{Row, Text, table};
+use super::{SCHEMA, SetError};
+use crate::error::ReachError;
+use crate::profiles::Profiles;
+use crate::suspects::Who;
+use crate::{Findings, Progress, examine_profiles};
+
+table! {
+    /// A rank's clock, and its peers.
+    ClockLine in "clocks" {
+        /// The rank.
+        rank: i32,
+        /// Its host's name.
+        host: Text,
+        /// Ranks of different islands share no collectives, and no clock.
+        island: i32,
+        /// The class of ranks that do the same.
+        peers: i32,
+        /// What to take from the rank's times to have the run's, at the middle of the rank's recording.
+        shift_ns: i64,
+        /// By how much the host's clock is ahead of the first host's of its island.
+        offset_ns: f64,
+        /// By how much it is faster.
+        drift_ppm: f64,
+        /// The error of the offset.
+        error_ns: f64,
+    }
+}
+
+table! {
+    /// A group of ranks.
+    GroupLine in "groups" {
+        /// The vendor's number of its name.
+        group_key: i64,
+        /// Its name, where a profile declares it.
+        id: Text,
+        /// Its use.
+        role: Text,
+        /// How many ranks it has.
+        members: i32,
+        /// How many of them were recorded.
+        recorded: i32,
+        /// Whether its members are declared or only seen.
+        origin: Text,
+    }
+}
+
+table! {
+    /// A member of a group.
+    MemberLine in "members" {
+        /// The group.
+        group_key: i64,
+        /// The place in it, which links name.
+        place: i32,
+        /// The rank.
+        rank: i32,
+    }
+}
+
+table! {
+    /// A collective with all its parts, by the run's clock.
+    InstanceLine in "instances" {
+        /// Its number, in the order of the transfers' begins.
+        instance: i64,
+        /// The group.
+        group_key: i64,
+        /// The number in the group, aligned across ranks.
+        sequence: i32,
+        /// The step.
+        step: i32,
+        /// The group's use.
+        role: Text,
+        /// The operation; a send and its receive are a receive.
+        r#type: Text,
+        /// How many ranks take part.
+        members: i32,
+        /// How many of them were recorded.
+        seen: i32,
+        /// The rank that came first.
+        first_rank: i32,
+        /// The rank that came last.
+        last_rank: i32,
+        /// When the first came.
+        first_ns: i64,
+        /// When the last came, and the transfer began.
+        begin_ns: i64,
+        /// When the last left.
+        end_ns: i64,
+        /// The sum of what the parts waited for the last one.
+        wait_ns: i64,
+        /// The transfer's mean length.
+        transfer_ns: i64,
+        /// The transfer's length where nothing is slow.
+        typical_ns: i64,
+        /// The bytes that all ranks contribute.
+        bytes: i64,
+    }
+}
+
+table! {
+    /// A part in an instance, by the run's clock.
+    ArrivalLine in "arrivals" {
+        /// The rank.
+        rank: i32,
+        /// The part, by its place among the rank's collectives.
+        place: i32,
+        /// The instance.
+        instance: i64,
+        /// How manieth of the step's of its use and type it is on its rank.
+        occurrence: i32,
+        /// Its start.
+        start_ns: i64,
+        /// How long it waited for the last one.
+        wait_ns: i64,
+        /// The rank's own work before it.
+        segment_ns: i64,
+        /// That work where nothing is slow.
+        typical_ns: i64,
+    }
+}
+
+table! {
+    /// Where a rank's step goes.
+    AccountLine in "accounts" {
+        /// The rank.
+        rank: i32,
+        /// The step.
+        step: i32,
+        /// Its length.
+        step_ns: i64,
+        /// Under computing tasks.
+        compute_ns: i64,
+        /// In collectives before the last rank came.
+        waiting_ns: i64,
+        /// In receives before the sender came.
+        bubble_ns: i64,
+        /// In transfers that no computing hides.
+        transfer_ns: i64,
+        /// With nothing on the device.
+        idle_ns: i64,
+    }
+}
+
+table! {
+    /// A suspect.
+    SuspectLine in "suspects" {
+        /// Its place, the costliest first.
+        place: i32,
+        /// Whether it is a rank, a link, a port or a group.
+        kind: Text,
+        /// Its name.
+        name: Text,
+        /// The rank, or of a port the rank that has it.
+        rank: Option<i32>,
+        /// The sender of a link.
+        src: Option<i32>,
+        /// The receiver of a link.
+        dst: Option<i32>,
+        /// By how much it exceeds its peers, a step.
+        excess_ns: i64,
+        /// What a step would save without it.
+        saves_ns: i64,
+        /// The interval's begin, of three or more steps.
+        low_ns: Option<i64>,
+        /// The interval's end.
+        high_ns: Option<i64>,
+        /// What it would cost alone.
+        alone_ns: i64,
+        /// The first step in which it exceeds its peers.
+        since_step: i32,
+        /// 1 if it stands out of the noise, else 0.
+        named: i32,
+        /// 1 if it has too few peers for certainty, else 0.
+        weak: i32,
+        /// The first cause, and all evidence, as JSON has it.
+        cause: Text,
+        /// All evidence, as JSON.
+        evidence: Text,
+    }
+}
+
+table! {
+    /// The run's figures, in one row.
+    CostLine in "costs" {
+        /// Its ranks that were recorded.
+        ranks: i32,
+        /// Its ranks that weren't.
+        missing: i32,
+        /// The mean length of a step.
+        step_ns: i64,
+        /// The same if nothing were slower than its peers.
+        reachable_ns: i64,
+        /// The least saving that is named.
+        noise_ns: i64,
+        /// By how much the replayed run differs from the measured one, as a share.
+        replay_error: f64,
+    }
+}
+
+/// The manifest of these tables.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WholeManifest {
+    schema: u32,
+    program: String,
+    /// The fingerprint of the parts that they follow from.
+    parts: String,
+    /// The files.
+    pub files: Vec<PartFile>,
+}
+
+const MANIFEST: &str = "whole.json";
+
+/// The fingerprint of all parts of a run.
+fn print_of(set: &Set) -> Fingerprint {
+    let mut print = Fingerprint::default();
+    print.add(manifest::program().as_bytes());
+    for part in &set.parts {
+        print.add(format!("{:?}", (part.keep, &part.ranks)).as_bytes());
+    }
+    print
+}
+
+/// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
+pub fn find(set: &Set) -> Option<WholeManifest> {
+    let path = manifest::folder(&set.path, &set.run).join(MANIFEST);
+    let found: WholeManifest = manifest::read_json(&path).ok()?;
+    (found.schema <= SCHEMA && found.parts == print_of(set).text()).then_some(found)
+}
+
+/// Writes the tables over all ranks, unless they are there.
+///
+/// # Errors
+/// When nothing can be compared, the set can't be written, or `stop` is wanted.
+pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), ReachError> {
+    if find(&set).is_some() {
+        return Ok(());
+    }
+    let print = print_of(&set);
+    let (path, run) = (set.path.clone(), set.run.clone());
+    let findings = examine_profiles(&Profiles::Set(set), stop, progress)?;
+    let name = format!("whole-{}.parquet", &print.text()[..8]);
+    let place = |table: &str| path.join(table).join(format!("run={run}")).join(&name);
+    let files = write_tables(&findings, &place)?;
+    let folder = manifest::folder(&path, &run);
+    let _held = lock_commits(&folder)?;
+    let before: Option<WholeManifest> = manifest::read_json(&folder.join(MANIFEST)).ok();
+    let content = WholeManifest {
+        schema: SCHEMA,
+        program: manifest::program(),
+        parts: print.text(),
+        files: part_files(&path, &files),
+    };
+    WholeFile::name_all(files)?;
+    manifest::write_json(&folder.join(MANIFEST), &content)?;
+    // Tables of fewer parts would stand beside these for whoever reads all files of a folder.
+    for old in before.into_iter().flat_map(|before| before.files) {
+        if !content.files.iter().any(|file| file.path == old.path) {
+            let is_of_run = old.path.contains("/run=") && !old.path.split('/').any(|part| part == "..");
+            if is_of_run {
+                let _ = std::fs::remove_file(path.join(&old.path));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a file of rows, whose texts are entered while they are made.
+fn file<R: Row>(
+    place: &dyn Fn(&str) -> std::path::PathBuf,
+    rows: impl FnOnce(&mut TableFile<R>) -> Result<(), SetError>,
+) -> Result<WholeFile, SetError> {
+    let mut file = TableFile::new(place(R::TABLE))?;
+    rows(&mut file)?;
+    file.finish()
+}
+
+fn write_tables(
+    findings: &Findings,
+    place: &dyn Fn(&str) -> std::path::PathBuf,
+) -> Result<Vec<WholeFile>, SetError> {
+    Ok(vec![
+        file(place, |file| clocks(findings, file))?,
+        file(place, |file| groups(findings, file))?,
+        file(place, |file| members(findings, file))?,
+        file(place, |file| instances(findings, file))?,
+        file(place, |file| arrivals(findings, file))?,
+        file(place, |file| accounts(findings, file))?,
+        file(place, |file| suspects(findings, file))?,
+        file(place, |file| costs(findings, file))?,
+    ])
+}
+
+fn number(findings: &Findings, rank: usize) -> i32 {
+    findings.run.ranks[rank].number as i32
+}
+
+fn clocks(findings: &Findings, file: &mut TableFile<ClockLine>) -> Result<(), SetError> {
+    for (index, rank) in findings.run.ranks.iter().enumerate() {
+        let clock = &findings.clocks.hosts[rank.host];
+        let begin = rank.steps.first().and_then(|step| step.start_ns).unwrap_or(0);
+        let end = rank.finishes.last().map_or(begin, |finish| finish.end_ns);
+        let middle = begin + end.saturating_sub(begin) / 2;
+        let host = file.texts.enter(&clock.host);
+        file.push(ClockLine {
+            rank: rank.number as i32,
+            host,
+            island: clock.island as i32,
+            peers: findings.peers.class[index] as i32,
+            shift_ns: middle - findings.clocks.align(rank.host, middle).round() as i64,
+            offset_ns: clock.offset_ns,
+            drift_ppm: clock.drift_ppm,
+            error_ns: clock.error_ns,
+        })?;
+    }
+    Ok(())
+}
+
+fn groups(findings: &Findings, file: &mut TableFile<GroupLine>) -> Result<(), SetError> {
+    for group in &findings.run.groups {
+        let id = findings.discovery.groups.get(&group.key).map_or("", |group| &group.id);
+        let recorded = group.ranks.iter().filter(|rank| findings.run.rank_of(**rank).is_some()).count();
+        let line = GroupLine {
+            group_key: group.key as i64,
+            id: file.texts.enter(id),
+            role: file.texts.enter(group.role.name()),
+            members: group.ranks.len() as i32,
+            recorded: recorded as i32,
+            origin: file.texts.enter(if group.is_declared { "declared" } else { "seen" }),
+        };
+        file.push(line)?;
+    }
+    Ok(())
+}
+
+fn members(findings: &Findings, file: &mut TableFile<MemberLine>) -> Result<(), SetError> {
+    for group in &findings.run.groups {
+        for (place, rank) in group.ranks.iter().enumerate() {
+            let group_key = group.key as i64;
+            file.push(MemberLine { group_key, place: place as i32, rank: *rank as i32 })?;
+        }
+    }
+    Ok(())
+}
+
+fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<(), SetError> {
+    let run = &findings.run;
+    for (index, instance) in run.instances.iter().enumerate() {
+        let group = &run.groups[instance.group as usize];
+        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
+        let by_start =
+            |a: &&crate::Event, b: &&crate::Event| a.start.total_cmp(&b.start).then(a.rank.cmp(&b.rank));
+        let (Some(first), Some(last)) = (parts().min_by(by_start), parts().max_by(by_start)) else {
+            continue;
+        };
+        let kind = if first.kind.is_between_two() { crate::CollectiveType::Receive } else { first.kind };
+        let whole = |time: f64| time.round() as i64;
+        let line = InstanceLine {
+            instance: index as i64,
+            group_key: group.key as i64,
+            sequence: first.sequence,
+            step: first.step,
+            role: file.texts.enter(group.role.name()),
+            r#type: file.texts.enter(kind.name()),
+            members: instance.members as i32,
+            seen: instance.events.len() as i32,
+            first_rank: number(findings, first.rank as usize),
+            last_rank: number(findings, last.rank as usize),
+            first_ns: whole(first.start),
+            begin_ns: whole(instance.begin),
+            end_ns: whole(parts().map(crate::Event::end).fold(f64::MIN, f64::max)),
+            wait_ns: parts().map(|part| whole(instance.begin) - whole(part.start)).sum(),
+            transfer_ns: whole(instance.tail),
+            typical_ns: whole(findings.peers.tail[index]),
+            bytes: parts().fold(0_u64, |sum, part| sum.saturating_add(part.bytes)) as i64,
+        };
+        file.push(line)?;
+    }
+    Ok(())
+}
+
+fn arrivals(findings: &Findings, file: &mut TableFile<ArrivalLine>) -> Result<(), SetError> {
+    let (run, peers) = (&findings.run, &findings.peers);
+    for (rank, of_rank) in run.ranks.iter().enumerate() {
+        for (place, index) in of_rank.events.clone().enumerate() {
+            let event = &run.events[index];
+            let (begin, start) = (run.instances[event.instance as usize].begin.round(), event.start.round());
+            file.push(ArrivalLine {
+                rank: number(findings, rank),
+                place: place as i32,
+                instance: i64::from(event.instance),
+                occurrence: peers.occurrence[index] as i32,
+                start_ns: start as i64,
+                wait_ns: (begin - start) as i64,
+                segment_ns: event.segment_ns,
+                typical_ns: peers.segment[index].round() as i64,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn accounts(findings: &Findings, file: &mut TableFile<AccountLine>) -> Result<(), SetError> {
+    for index in 0..findings.run.ranks.len() {
+        for step in findings.steps_of(index) {
+            file.push(AccountLine {
+                rank: number(findings, index),
+                step: step.step,
+                step_ns: step.step_ns,
+                compute_ns: step.compute_ns,
+                waiting_ns: step.waiting_ns,
+                bubble_ns: step.bubble_ns,
+                transfer_ns: step.transfer_ns,
+                idle_ns: step.idle_ns,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<(), SetError> {
+    for (place, (suspect, evidence)) in findings.costs.suspects.iter().zip(&findings.evidence).enumerate() {
+        let number = |rank: usize| Some(number(findings, rank));
+        let (kind, rank, src, dst) = match &suspect.who {
+            Who::Rank(rank) => ("rank", number(*rank), None, None),
+            Who::Link(link) => match link.dst {
+                Some(dst) => ("link", None, number(link.src), number(dst)),
+                None => ("port", number(link.src), None, None),
+            },
+            Who::Group(_) => ("group", None, None, None),
+        };
+        let evidence = serde_json::to_value(evidence).unwrap_or_default();
+        let cause = evidence["causes"][0]["cause"].as_str().unwrap_or("unknown");
+        let whole = |time: f64| time.round() as i64;
+        let line = SuspectLine {
+            place: place as i32,
+            kind: file.texts.enter(kind),
+            name: file.texts.enter(&findings.name_of(&suspect.who)),
+            rank,
+            src,
+            dst,
+            excess_ns: whole(suspect.excess_ns),
+            saves_ns: whole(suspect.saves_ns),
+            low_ns: suspect.interval_ns.map(|it| whole(it.0)),
+            high_ns: suspect.interval_ns.map(|it| whole(it.1)),
+            alone_ns: whole(suspect.alone_ns),
+            since_step: suspect.since,
+            named: i32::from(suspect.is_named),
+            weak: i32::from(suspect.is_weak),
+            cause: file.texts.enter(cause),
+            evidence: file.texts.enter(&evidence.to_string()),
+        };
+        file.push(line)?;
+    }
+    Ok(())
+}
+
+fn costs(findings: &Findings, file: &mut TableFile<CostLine>) -> Result<(), SetError> {
+    let costs = &findings.costs;
+    file.push(CostLine {
+        ranks: findings.run.ranks.len() as i32,
+        missing: findings.discovery.missing().len() as i32,
+        step_ns: costs.step_ns.round() as i64,
+        reachable_ns: costs.reachable_ns.round() as i64,
+        noise_ns: costs.noise_ns.round() as i64,
+        replay_error: costs.replay_error,
+    })
+}
