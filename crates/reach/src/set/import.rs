@@ -14,9 +14,7 @@ use super::tables::{
     CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
     StepLine,
 };
-use super::{
-    BUCKETS, RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole,
-};
+use super::{RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole};
 use crate::discover::{Collection, Discovery, Role, discover};
 use crate::error::{Loss, ReachError};
 use crate::read::{self, Executed};
@@ -243,6 +241,7 @@ impl Importer<'_> {
         let declared = |(key, group): (&u64, &crate::discover::Group)| DeclaredGroup {
             key: *key,
             id: group.id.clone(),
+            name: group.name.clone(),
             role: group.role.name().to_owned(),
             ranks: group.ranks.clone(),
         };

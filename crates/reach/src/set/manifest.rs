@@ -48,6 +48,9 @@ pub struct DeclaredGroup {
     pub key: u64,
     /// The vendor's name.
     pub id: String,
+    /// The framework's name of it; empty where it has none.
+    #[serde(default)]
+    pub name: String,
     /// Its use.
     pub role: String,
     /// Its ranks.

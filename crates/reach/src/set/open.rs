@@ -114,6 +114,7 @@ impl Set {
             for group in &part.groups {
                 let declared = || Group {
                     id: group.id.clone(),
+                    name: group.name.clone(),
                     role: Role::of_short_name(&group.role),
                     ranks: group.ranks.clone(),
                 };
