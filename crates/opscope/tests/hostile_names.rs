@@ -157,16 +157,19 @@ fn names_of_hundreds_of_kilobytes_are_cut_before_tables_are_laid_out() {
     let name = format!("begin{}", "x".repeat(400_000));
     place.write("a.json", timeline_of(&name, 500));
     place.write("b.json", timeline_of(&name, 900));
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 7] = [
         &["analyze", "a.json"],
+        &["info", "a.json"],
         &["show", "a.json"],
+        &["advise", "a.json"],
         &["where", "begin", "a.json"],
         &["compare", "a.json", "b.json"],
         &["sql", "a.json", "SELECT task FROM task_details"],
     ];
     for arguments in commands {
         let text = place.done(arguments).stdout;
-        assert!(text.contains("beginxxx") && text.len() < 20_000, "{arguments:?}: {}", text.len());
+        let is_named = text.contains("beginxxx") || arguments[0] == "advise";
+        assert!(is_named && text.len() < 20_000, "{arguments:?}: {}", text.len());
     }
     let json = place.done(&["analyze", "a.json", "--json"]).json();
     assert_eq!(json["rows"][0]["name"], name);
@@ -217,12 +220,38 @@ fn names_of_files_are_shown_and_do_nothing() {
 fn words_of_a_wrong_command_line_are_shown_and_do_nothing() {
     let place = Place::new();
     // A shell puts names of files there: `opscope compare *`.
-    let name = "--\u{202e}gpj\u{1b}[2J\u{7}";
+    let name = "--\u{202e}gpj\u{1b}[2J\u{7}\nerror: forged";
     let tools: [&[&str]; 2] = [&["load_and_run", "m.onnx", name], &["profile_analyze", "a.json", name]];
     for arguments in [&["compare", "a", name][..], &[name]].into_iter().chain(tools) {
         let answer = is_harmless(&place, arguments);
         assert_eq!(answer.status, Some(2), "{}", answer.stderr);
         assert!(answer.stderr.contains("\\u202egpj"), "{arguments:?}: {}", answer.stderr);
+        assert!(!answer.stderr.contains("\nerror: forged"), "{arguments:?}: {}", answer.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn line_breaks_in_names_make_up_no_messages() {
+    let place = Place::new();
+    let name = "missing\nerror: forged\nwarning: forged";
+    place.write("a.json", timeline(500));
+    let database = format!("/nowhere/{name}.db");
+    for arguments in [
+        &["analyze", name][..],
+        &["explain", name],
+        &["cluster", name],
+        &["export", "all", name],
+        &["import", "a.json", "--db", &database],
+        &["collect", "--", name],
+        &["run", name],
+        &["profile_analyze", name],
+    ] {
+        let answer = is_harmless(&place, arguments);
+        assert_ne!(answer.status, Some(0), "{arguments:?}");
+        assert!(answer.stderr.contains("forged"), "{arguments:?}: {}", answer.stderr);
+        let forged = |line: &str| line.starts_with("error: forged") || line.starts_with("warning: forged");
+        assert!(!answer.stderr.lines().any(forged), "{arguments:?}: {}", answer.stderr);
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use opscope_formats::megengine::analyze::profile_analyze;
 
 use crate::exit::Exit;
-use crate::terminal::{DataOutput, harmless};
+use crate::terminal::{DataOutput, harmless_about};
 
 /// The command line of MegEngine's tool, which has conventions of its own: it is handed on as it is.
 #[derive(Debug, Args)]
@@ -42,7 +42,9 @@ pub fn execute(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut complaints = Vec::new();
     let status = profile_analyze(&arguments.arguments, &mut output, &mut complaints);
     // Nobody reads them as data, and their words may be a stranger's.
-    io::stderr().write_all(harmless(&String::from_utf8_lossy(&complaints)).as_bytes())?;
+    let words: Vec<_> = arguments.arguments.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+    io::stderr().write_all(harmless_about(&String::from_utf8_lossy(&complaints), &words).as_bytes())?;
     output.flush()?;
     Ok(match status {
         0 => Exit::Done,

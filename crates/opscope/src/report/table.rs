@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use super::layout::TableColumn;
 use super::layout::lay_out;
 use super::markdown;
-use crate::terminal::printable;
+use crate::terminal::{printable, shortened};
 
 /// Rows of cells under columns.
 #[derive(Debug, Default)]
@@ -146,17 +146,6 @@ impl Table {
     }
 }
 
-/// The beginning and end of a text of more than `longest` letters, and nothing of what is between.
-fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
-    if text.len() <= longest || text.char_indices().nth(longest).is_none() {
-        return text.into();
-    }
-    let kept = longest / 2 - 2;
-    let begin = text.char_indices().nth(kept).map_or(text.len(), |(end, _)| end);
-    let end = text.char_indices().nth_back(kept - 1).map_or(0, |(start, _)| start);
-    format!("{} … {}", &text[..begin], &text[end..]).into()
-}
-
 /// The widest column that text is lined up in: what is longer stands by itself, however long a file says it
 /// is.
 const WIDEST: usize = 200;
@@ -213,8 +202,6 @@ mod tests {
             assert!(text.len() < 4_000 && text.contains("begin卷") && text.contains("卷end"), "{text}");
         }
         assert_eq!(table.to_json()[0]["name"], name);
-        assert_eq!(shortened("卷积", 2), "卷积");
-        assert_eq!(shortened("0123456789", 8), "01 … 89");
     }
 
     fn laid_out(width: Option<u16>) -> String {

@@ -24,8 +24,31 @@ fn is_active(letter: char) -> bool {
         )
 }
 
-/// A name or a line from a file, in which everything active is spelled out, line ends as well.
+/// The most letters of a name or a line that are shown: files may hold names of a megabyte.
+const LONGEST: usize = 4_000;
+
+/// A name or a line from a file, in which everything active is spelled out, line ends as well. Of a very long one
+/// only the ends are shown.
 pub fn printable(text: &str) -> Cow<'_, str> {
+    let text = match shortened(text, LONGEST) {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(short) => return spelled_out(&short).into_owned().into(),
+    };
+    spelled_out(text)
+}
+
+/// The beginning and end of a text of more than `longest` letters, and nothing of what is between.
+pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest || text.char_indices().nth(longest).is_none() {
+        return text.into();
+    }
+    let kept = longest / 2 - 2;
+    let begin = text.char_indices().nth(kept).map_or(text.len(), |(end, _)| end);
+    let end = text.char_indices().nth_back(kept - 1).map_or(0, |(start, _)| start);
+    format!("{} … {}", &text[..begin], &text[end..]).into()
+}
+
+fn spelled_out(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_active) {
         return Cow::Borrowed(text);
     }
@@ -60,6 +83,16 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
         rest = &rest[length..];
     }
     Cow::Owned(shown)
+}
+
+/// A whole text of the program's about words of the command line, in which the line breaks of those words are
+/// spelled out as well.
+pub fn harmless_about(text: &str, words: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for line in words.iter().flat_map(|word| word.split('\n').skip(1)).filter(|line| !line.is_empty()) {
+        text = text.replace(&format!("\n{line}"), &format!("\\n{line}"));
+    }
+    harmless(&text).into_owned()
 }
 
 /// Output of data: exact where a program reads it, and harmless, line by line, on a terminal.
@@ -108,6 +141,14 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31mb\n\r\u{7}\u{9b}"), "a\\u{1b}[31mb\\n\\r\\u{7}\\u{9b}");
         assert_eq!(printable("\u{202e}gpj.exe\u{2066}"), "\\u{202e}gpj.exe\\u{2066}");
         assert!(matches!(printable("卷积/Conv é"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn of_what_is_too_long_the_ends_are_shown() {
+        assert_eq!(shortened("卷积", 2), "卷积");
+        assert_eq!(shortened("0123456789", 8), "01 … 89");
+        let name = printable(&format!("begin\u{7}{}end", "x".repeat(1_000_000))).into_owned();
+        assert!(name.starts_with("begin\\u{7}x") && name.ends_with("xend") && name.len() < 5_000, "{name}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod style;
 
 use std::io::{self, IsTerminal, Write};
 
-pub use harmless::{DataOutput, harmless, printable};
+pub use harmless::{DataOutput, harmless, harmless_about, printable, shortened};
 pub use problem::print_problem;
 pub use progress::{IterationBar, StepBar};
 pub use slow::SlowNote;
@@ -97,5 +97,38 @@ impl Terminal {
 
 /// Prints a message to standard error; one that can't be printed is nobody's loss.
 fn say(text: &str) {
-    anstream::eprintln!("{}", harmless(text));
+    anstream::eprintln!("{}", in_one_block(&harmless(text)));
+}
+
+/// The most letters in a line of a message.
+const LONGEST_LINE: usize = 8_000;
+
+/// A message whose further lines are set in, so that none of them, which a name may have brought along, looks
+/// like a message of its own. Of a very long line only the ends are left.
+fn in_one_block(text: &str) -> String {
+    let mut block = String::with_capacity(text.len());
+    for (number, line) in text.split('\n').enumerate() {
+        let is_set_in = number == 0 || line.is_empty() || line.starts_with("  ");
+        block.push_str(if number == 0 { "" } else { "\n" });
+        block.push_str(if is_set_in { "" } else { "  " });
+        block.push_str(&shortened(line, LONGEST_LINE));
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_one_block;
+
+    #[test]
+    fn only_the_first_line_of_a_message_begins_at_the_edge() {
+        for (text, expected) in [
+            ("one line", "one line"),
+            ("a name\nerror: forged", "a name\n  error: forged"),
+            ("a list:\n  - of one\n\nand more\n", "a list:\n  - of one\n\n  and more\n"),
+        ] {
+            assert_eq!(in_one_block(text), expected);
+        }
+        assert!(in_one_block(&"x".repeat(1_000_000)).len() < 10_000);
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 
-use super::harmless::{harmless, printable};
+use super::harmless::{harmless_about, printable};
 
 /// How a command line that names several profiles, where a command takes one, is written instead.
 fn one_by_one(problem: &clap::Error, words: &[&str]) -> Option<String> {
@@ -39,7 +39,7 @@ pub fn print_problem<'w>(problem: &clap::Error, words: impl Iterator<Item = &'w 
         let _ = problem.print();
     } else {
         // The parser's own colours would be spelled out as well.
-        eprint!("{}", harmless(&problem.render().to_string()));
+        eprint!("{}", harmless_about(&problem.render().to_string(), &words));
     }
     if let Some(note) = one_by_one(problem, &words) {
         eprint!("{note}");

@@ -5,7 +5,7 @@ use opscope_board::{Output, Progress};
 use opscope_run::Interrupt;
 
 use crate::interrupt;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, printable};
 
 /// Steps, warnings, bytes and the program's output, as they come.
 pub struct Reporter<'t> {
@@ -40,7 +40,7 @@ impl Drop for Reporter<'_> {
 
 impl Progress for Reporter<'_> {
     fn step(&mut self, text: &str) {
-        self.bar.set_message(text.to_owned());
+        self.bar.set_message(printable(text).into_owned());
         self.bar.set_length(0);
         self.bar.suspend(|| self.terminal.detail(text));
     }
