@@ -571,7 +571,7 @@ fn what_is_inside_of_nodes_is_counted_and_what_it_reads_stays() {
     assert_eq!(read("a"), read("b"));
 }
 
-/// A model of so many nodes side by side that the embedded engine takes minutes to make it ready.
+/// A model of so many nodes side by side that the embedded engine takes long to make it ready.
 #[cfg(unix)]
 fn wide(count: usize) -> Vec<u8> {
     let name = |number: usize| format!("v{number}");
@@ -592,12 +592,65 @@ fn wide(count: usize) -> Vec<u8> {
     model(&["1", "1"], nodes, Vec::new())
 }
 
+#[test]
+fn a_concat_of_a_thousand_sums_gives_the_same_on_both_engines_and_keeps_its_name() {
+    const COUNT: usize = 1_000;
+    let place = Place::new();
+    let names: Vec<String> = (0..COUNT).map(|number| format!("v{number}")).collect();
+    let weights = (0..COUNT).map(|number| TensorProto {
+        name: Some(format!("w{number}")),
+        data_type: Some(FLOAT),
+        // Each value twice, so that there are equal readers as well.
+        raw_data: Some(((number / 2) as f32).to_le_bytes().to_vec().into()),
+        ..Default::default()
+    });
+    let sum =
+        |number: usize| node("Add", &format!("sum{number}"), &["x", &format!("w{number}")], &names[number]);
+    let mut nodes: Vec<NodeProto> = (0..COUNT).map(sum).collect();
+    let mut concat = node("Concat", "join", &names.iter().map(String::as_str).collect::<Vec<_>>(), "y");
+    let (name, r#type) = (Some("axis".to_owned()), Some(AttributeType::Int as i32));
+    concat.attribute = vec![AttributeProto { name, r#type, i: Some(1), ..Default::default() }];
+    nodes.push(concat);
+    let mut proto = model_proto(17, &["1", "1"], nodes, weights.collect());
+    proto.graph.as_mut().expect("a graph").output = vec![value("y", &["1", "1000"])];
+    place.write("join.onnx", encode(&proto));
+    for engine in engines() {
+        for level in ["off", "full"] {
+            let run = ["run", "join.onnx", "--engine", engine, "--optimize", level, "--input", "x=ones"];
+            let answer = place.done(&[&run[..], &["--outputs", "out"], &QUICK].concat());
+            assert!(answer.stdout.contains("join"), "{engine}, {level}: {}", answer.stdout);
+            let bytes = std::fs::read(place.path("out/y.npy")).expect("the output");
+            let values = bytes[bytes.len() - COUNT * 4..]
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|four| f32::from_le_bytes(*four));
+            assert!(values.eq((0..COUNT).map(|number| (number / 2) as f32 + 1.0)), "{engine}, {level}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_the_embedded_engine_would_read_for_minutes_is_refused_at_once() {
+    let place = Place::new();
+    let weights = (0..20_001).map(|number: i32| TensorProto {
+        name: Some(format!("w{number}")),
+        data_type: Some(FLOAT),
+        raw_data: Some((number as f32).to_le_bytes().to_vec().into()),
+        ..Default::default()
+    });
+    let relu = vec![node("Relu", "relu", &["x"], "y")];
+    place.write("many.onnx", model(&["1", "4"], relu, weights.collect()));
+    let run = ["run", "many.onnx", "--engine", "tract"];
+    place.fails(1, &["many.onnx: tract", "20001 weights", "20000 are taken", "--engine ort"], &run);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_engine_that_makes_a_model_ready_says_so_and_can_be_stopped() {
     use std::io::BufRead;
     let place = Place::new();
-    place.write("wide.onnx", wide(20_000));
+    place.write("wide.onnx", wide(100_000));
     std::fs::create_dir(place.path("tmp")).expect("a folder");
     let rewrite =
         ["rewrite", "wide.onnx", "-o", "out.onnx", "--check", "--engine", "tract", "--only", "G15a"];
@@ -632,7 +685,7 @@ fn a_session_that_is_stopped_while_it_loads_leaves_no_folder_behind() {
         return;
     }
     let place = Place::new();
-    place.write("wide.onnx", wide(20_000));
+    place.write("wide.onnx", wide(100_000));
     let folder = place.path("tmp");
     std::fs::create_dir(&folder).expect("a folder");
     let mut child = place

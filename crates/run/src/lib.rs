@@ -59,6 +59,7 @@
 //! ```text
 //! run                                     the whole way from a model to its trace
 //! fallback ─► ort · tract                 the engines, and the way out where one can't run a model
+//! tract_optimizer · tract_typing · narrow_concat   tract's slow passes over large models, quicker or bounded
 //! record ─► attribute · measure           the trace; which of the model's nodes an engine's node is; the loop
 //! turn · memory                           which of two engines is timed now; memory of the process
 //! engine ─► error ─► inputs ─► npy        the interface of engines, and the tensors for them
@@ -76,6 +77,7 @@ mod host_tensor;
 mod inputs;
 mod measure;
 mod memory;
+mod narrow_concat;
 mod node_names;
 pub mod npy;
 mod ort;
@@ -84,6 +86,8 @@ mod record;
 mod room;
 mod run;
 mod tract;
+mod tract_optimizer;
+mod tract_typing;
 mod tract_words;
 mod turn;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_model::{Model, Node};
-use opscope_trace::{DataType, Nanoseconds, Optimization};
+use opscope_trace::{DataType, Nanoseconds};
 use prost::Message;
 use tract_linalg::multithread::Executor;
 use tract_onnx::pb;
@@ -13,7 +13,7 @@ use tract_onnx::prelude::*;
 use tract_onnx::tract_core::internal::{OpState, TypedNode, TypedSimpleState};
 use tract_onnx::tract_core::ops::source::TypedSource;
 use tract_onnx::tract_core::plan::{self, EvalContext};
-use tract_onnx::tract_hir::internal::{InferenceFact, InferenceModelExt};
+use tract_onnx::tract_hir::internal::InferenceFact;
 
 use crate::declared_shapes::{Keep, drop_declared};
 use crate::engine::{
@@ -23,12 +23,24 @@ use crate::engine_kind::EngineKind;
 use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
+use crate::narrow_concat::narrow_concats;
 use crate::node_names::NodeNames;
 use crate::record::infer_shapes;
+use crate::tract_optimizer::optimize;
+use crate::tract_typing::into_typed;
 use crate::tract_words::{at_node, failed, failed_text, refused, refused_text};
 
 /// The release of tract that this program is built with; it doesn't tell itself.
 const VERSION: &str = "0.23.9";
+
+/// The most nodes that are put in the order that takes the least memory, which takes time with their square.
+const MOST_ORDERED: usize = 8_192;
+
+/// The most nodes of a model, which take about half a minute to be read.
+const MOST_NODES: usize = 150_000;
+
+/// The most weights and constants, which take as long.
+const MOST_WEIGHTS: usize = 20_000;
 
 /// A model made ready on tract.
 pub struct Tract {
@@ -69,13 +81,7 @@ impl Tract {
             || {
                 let plain = Phase::measure("load model", clock, &mut phases, || load(&model, inputs))?;
                 let optimized = Phase::measure("optimize model", clock, &mut phases, || {
-                    let copy = plain.clone();
-                    match options.optimization {
-                        Optimization::Off => Ok(copy),
-                        Optimization::Basic => copy.into_decluttered(),
-                        Optimization::Full => copy.into_optimized(),
-                    }
-                    .map_err(refused)
+                    optimize(plain.clone(), options.optimization).map_err(refused)
                 })?;
                 Ok((plain, optimized))
             },
@@ -237,7 +243,9 @@ impl Engine for Tract {
 fn load(model: &Model, inputs: &[Input]) -> Result<TypedModel, RunError> {
     let onnx = tract_onnx::onnx();
     check_operators(model, &onnx)?;
+    check_size(model)?;
     let mut proto = model.with_named_nodes();
+    narrow_concats(&mut proto);
     let shapes = infer_shapes(model, inputs);
     drop_declared(&mut proto, model, &shapes, Keep::Fitting);
     typed(&onnx, &proto, model, inputs).or_else(|error| {
@@ -268,7 +276,23 @@ fn typed(
         let fact = InferenceFact::dt_shape(datum_type(tensor.data_type)?, tensor.shape.as_slice());
         inference.set_input_fact(position, fact).map_err(refused)?;
     }
-    inference.into_typed().map_err(refused)
+    into_typed(inference).map_err(refused)
+}
+
+/// Refuses a model that is so large that tract, which looks for each name and each constant among all before
+/// it, would take minutes to read it.
+fn check_size(model: &Model) -> Result<(), RunError> {
+    let weights = model.proto().graph.as_ref().map_or(0, |graph| graph.initializer.len());
+    let constants = model.graph().nodes().filter(|node| node.op_type == "Constant").count();
+    let (nodes, weights) = (model.graph().node_count(), weights + constants);
+    let (count, of, most) = match () {
+        () if weights > MOST_WEIGHTS => (weights, "weights and constants", MOST_WEIGHTS),
+        () if nodes > MOST_NODES => (nodes, "nodes", MOST_NODES),
+        () => return Ok(()),
+    };
+    Err(refused(TractError::msg(format!(
+        "it has {count} {of}, and {most} are taken at most: reading them takes time with the square of their number"
+    ))))
 }
 
 /// All operators must be known before tract is asked: its own message names only one of them, and
@@ -304,7 +328,8 @@ fn is_own_function(model: &Model, node: Node<'_>) -> bool {
 
 fn plan(model: TypedModel, threads: usize) -> TractResult<TypedSimpleState> {
     let executor = if threads > 1 { Executor::multithread(threads) } else { Executor::SingleThread };
-    let options = RunOptions { executor: Some(executor), ..RunOptions::default() };
+    let skip_order_opt_ram = model.nodes().len() > MOST_ORDERED;
+    let options = RunOptions { executor: Some(executor), skip_order_opt_ram, ..RunOptions::default() };
     TypedSimplePlan::new_with_options(model, &options)?.spawn()
 }
 
