@@ -313,7 +313,7 @@ for table in sorted(os.listdir(sys.argv[1])):
     numbers = [c for c in names if str(pq.read_schema(files[0]).field(c).type).startswith('int')]
     sums = {c: sum(sum(v or 0 for v in pq.ParquetFile(f).read([c])[c].to_pylist()) for f in files) for c in numbers}
     query = 'SELECT count(*), ' + ', '.join(f'sum("{c}")::HUGEINT::VARCHAR' for c in numbers)
-    row = duckdb.sql(query + f" FROM read_parquet('{sys.argv[1]}/{table}/**/*.parquet')").fetchone()
+    row = duckdb.sql(query + f" FROM read_parquet('{sys.argv[1]}/{table}/**/*.parquet')").fetchall()[0]
     assert row[0] == arrow, (table, row[0], arrow)
     assert [int(v or 0) for v in row[1:]] == list(sums.values()), (table, row, sums)
     text = [c for c in names if str(pq.read_schema(files[0]).field(c).type) == 'string']
@@ -432,8 +432,9 @@ fn a_rank_with_more_tokens_leads_its_group_of_experts() {
     let place = Place::new();
     let folder = sample(&place, "db", &["--ranks", "8", "--fault", "more-tokens=3:2.5"]);
     let answer = place.done(&["cluster", "experts", &folder, "--json"]).json();
+    // What it has more, the other rank of its group has less.
     let tokens = |rank: usize| answer["ranks"][rank]["tokens"].as_f64().unwrap();
-    assert!((tokens(3) / tokens(2) - 2.5).abs() < 0.01, "{answer:#}");
+    assert!(tokens(3) > 1.5 * tokens(2) && tokens(1) < 0.5 * tokens(2), "{answer:#}");
     let groups = answer["groups"].as_array().unwrap();
     let led = groups.iter().find(|group| group["most"] == 3).expect("its group");
     assert!(led["imbalance"].as_f64().unwrap() > 0.4 && led["loses_ns"].as_i64().unwrap() > 0, "{led:#}");

@@ -19,7 +19,7 @@ use crate::timeline::event::{Events, SharedSlice};
 use crate::timeline::lanes::{self, Lanes, name_lane, seen};
 
 /// The step between the numbers of a thread's lanes, where it needs several.
-const NEXT_TRACK: u64 = 1 << 32;
+pub(super) const NEXT_TRACK: u64 = 1 << 32;
 
 /// The id of the arrow between a mark's two sides.
 pub(super) fn mark_arrow(view: &View<'_>, mark: u64) -> u64 {

@@ -7,8 +7,8 @@ use opscope_trace::LanePacker;
 use crate::facts::os_calls::os_calls;
 use crate::facts::view::View;
 use crate::lane_choice::Layer;
-use crate::timeline::device::NEXT_TRACK;
 use crate::timeline::event::Events;
+use crate::timeline::host::NEXT_TRACK;
 use crate::timeline::lanes::{self, Lanes, name_lane, seen};
 
 /// Writes the calls, and names their lanes; nothing where there are none.
