@@ -68,6 +68,9 @@ pub struct Imported {
     pub losses: Vec<Loss>,
 }
 
+/// The reason why tables over all ranks wait.
+const STILL_MISSING: &str = "ranks are still missing";
+
 /// Imports the ranks below some folders into a set.
 ///
 /// # Errors
@@ -111,12 +114,18 @@ pub fn import(
     for ranks in collections.chunk_by(|a, b| a.rank / RANKS_OF_BLOCK == b.rank / RANKS_OF_BLOCK) {
         work.part(ranks, &mut imported)?;
     }
+    if manifest::manifests(set, &options.run)?.is_empty() {
+        // Others have begun all parts, and finished none yet.
+        imported.missing = discovery.collections.iter().map(|collection| collection.rank).collect();
+        imported.why_not_whole = Some(STILL_MISSING.to_owned());
+        return Ok(imported);
+    }
     let opened = super::open::Set::open(set, Some(&options.run))?;
     imported.missing = opened.discovery().missing();
     let waits_for_others =
         options.shard.is_some() && !imported.missing.is_empty() || !imported.busy.is_empty();
     imported.why_not_whole = match () {
-        () if waits_for_others => Some("ranks are still missing".to_owned()),
+        () if waits_for_others => Some(STILL_MISSING.to_owned()),
         () if opened.keep() == Keep::Summary => Some("collectives aren't kept".to_owned()),
         () => match whole::write(opened, stop, progress) {
             Ok(()) => None,

@@ -21,7 +21,7 @@ Examples:
   opscope cluster import tuned/ -o set --run tuned           a second run beside the first
   duckdb -c \"SELECT type, sum(duration_ns) FROM read_parquet('set/operators/**/*.parquet') GROUP BY type\"
 
-A rank is read at a time, so any number of them takes the same memory. Ranks that the set has from the
+A rank is read at a time. Ranks that the set has from the
 same data are left out: after an interruption, the same command goes on. Any number of importers can
 write into one set. What they write is named when it is whole; until then nobody reads it.
 
