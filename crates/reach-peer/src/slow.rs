@@ -150,14 +150,22 @@ fn read(ranks: &Ranks, collection: &Collection) -> Collectives {
     collectives
 }
 
+/// An operator and its group, by the numbers of their names.
+type InstanceKey = (u32, u32);
+
+/// A rank's part in a collective: duration, rank and start.
+type Part = (i64, u32, i64);
+
+/// A type of collective by the number of its name, bytes, and how many parts have them.
+type Size = (u32, i64, i64);
+
 /// Writes for which ranks others waited: `slow_rank`. Returns whether there are any; without, nothing is written.
 ///
 /// # Errors
 /// When the result can't be written.
 pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
-    // By operator and group: duration, rank and start of each part.
-    let mut instances: HashMap<(u32, u32), Vec<(i64, u32, i64)>> = HashMap::new();
+    let mut instances: HashMap<InstanceKey, Vec<Part>> = HashMap::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection),
         |collection, collectives| {
@@ -170,7 +178,7 @@ pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
             Ok::<_, std::convert::Infallible>(())
         },
     );
-    let mut slow: Vec<(i64, u32, (u32, u32), Vec<i64>)> = Vec::new();
+    let mut slow: Vec<(i64, u32, InstanceKey, Vec<i64>)> = Vec::new();
     for (key, mut parts) in instances {
         parts.sort_unstable();
         let durations: Vec<i64> = parts.iter().map(|(duration, ..)| *duration).collect();
@@ -236,8 +244,8 @@ fn alike(kind: &str, parts: i64, size: i64) -> String {
 /// When the result can't be written.
 pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
-    let mut instances: HashMap<(u32, u32), Instance> = HashMap::new();
-    let mut sizes: HashMap<(u32, u32), Vec<(u32, i64, i64)>> = HashMap::new();
+    let mut instances: HashMap<InstanceKey, Instance> = HashMap::new();
+    let mut sizes: HashMap<InstanceKey, Vec<Size>> = HashMap::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection),
         |collection, collectives| {

@@ -153,7 +153,9 @@ pub fn write(ranks: &Ranks, path: &Path) -> Result<(), PeerError> {
     // Of a collective, the shortest part is the transfer; what is longer on other ranks is waiting.
     let mut names: HashMap<String, u32> = HashMap::new();
     let mut transfers: HashMap<(u32, u32), i64> = HashMap::new();
-    let mut rows: Vec<(u32, Vec<Step>, Vec<(Span, (u32, u32))>)> = Vec::new();
+    /// When a part in a collective was, and the numbers of its operator's and group's names.
+    type Part = (Span, (u32, u32));
+    let mut rows: Vec<(u32, Vec<Step>, Vec<Part>)> = Vec::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection),
         |collection, Rank { steps, collectives }| {

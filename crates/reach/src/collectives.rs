@@ -163,8 +163,10 @@ pub struct MatrixRow {
 
 /// The traffic between ranks: of each pair what its sender tells, and of a rank to itself nothing.
 pub fn matrix(findings: &Findings, filter: &CollectivesFilter) -> Vec<MatrixRow> {
+    /// The use and type of the collective, sender, receiver and transport.
+    type Pair = (Role, CollectiveType, u32, u32, Transport);
     let run = &findings.run;
-    let mut sums: BTreeMap<(Role, CollectiveType, u32, u32, Transport), (f64, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Pair, (f64, f64)> = BTreeMap::new();
     for (rank, row) in &run.links {
         let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else { continue };
         let member = |place: u32| run.groups[group].ranks.get(place as usize).copied();

@@ -52,7 +52,9 @@ pub struct SummaryRow {
 pub fn summary(findings: &Findings, by: By) -> Vec<SummaryRow> {
     /// Numbers in their order, names in theirs, what has neither last.
     type Key = (bool, i64, Option<String>);
-    let mut rows: BTreeMap<Key, (SummaryRow, BTreeMap<usize, (f64, f64)>)> = BTreeMap::new();
+    /// The sums of a line, and of each of its ranks the computing time and the number of steps.
+    type Sums = (SummaryRow, BTreeMap<usize, (f64, f64)>);
+    let mut rows: BTreeMap<Key, Sums> = BTreeMap::new();
     for index in 0..findings.run.ranks.len() {
         for step in findings.steps_of(index) {
             let number = |number: Option<i64>| match number {
@@ -79,7 +81,7 @@ pub fn summary(findings: &Findings, by: By) -> Vec<SummaryRow> {
             row.unaccounted_ns += step.unaccounted_ns() as f64;
         }
     }
-    let finish = |((_, _, of), (row, computing)): (Key, (SummaryRow, BTreeMap<usize, (f64, f64)>))| {
+    let finish = |((_, _, of), (row, computing)): (Key, Sums)| {
         let steps = row.steps.max(1) as f64;
         let means: Vec<f64> = computing.values().map(|(sum, count)| sum / count).collect();
         let mean = means.iter().sum::<f64>() / means.len().max(1) as f64;

@@ -21,7 +21,7 @@ pub fn read(path: &Path) -> BTreeMap<String, Contents> {
         names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
     let contents = |name: String| {
         let mut all = database.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
-        let columns: Vec<String> = all.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let rows = all.query_map([], |row| (0..width).map(|column| row.get(column)).collect());
         let rows = rows.unwrap().collect::<Result<_, _>>().unwrap();
@@ -41,7 +41,7 @@ fn plain(table: &str, column: &str, text: &str) -> String {
     let separator = match (table, column) {
         ("HcclGroupNameMap", "Ranks") => ";",
         ("CannApiSum", "minRank" | "maxRank") => ", ",
-        _ => return text.replace("np.int64(", "").replace(')', "").replace('(', ""),
+        _ => return text.replace("np.int64(", "").replace([')', '('], ""),
     };
     let mut ranks: Vec<&str> = text.split(separator).collect();
     ranks.sort_unstable();

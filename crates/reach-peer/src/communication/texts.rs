@@ -228,10 +228,13 @@ fn in_file(
     }
 }
 
+/// An operation, and its part in each text.
+type OperationTexts = (String, Vec<String>);
+
 /// Steps and operations, each with its part in the group's text, in the order in which they were met.
 #[derive(Default)]
 struct Tree {
-    steps: Vec<(String, Vec<(String, Vec<String>)>)>,
+    steps: Vec<(String, Vec<OperationTexts>)>,
     places: HashMap<(usize, String), usize>,
 }
 

@@ -132,7 +132,7 @@ impl WholeFile {
 /// # Errors
 /// When it can't be read.
 pub fn read<R: Row>(path: &Path, rank: Option<u32>, texts: &mut Texts) -> Result<Vec<R>, SetError> {
-    let mut read = || -> Result<Vec<R>, ParquetError> {
+    let read = || -> Result<Vec<R>, ParquetError> {
         let reader = SerializedFileReader::new(File::open(path)?)?;
         let mut rows = Vec::new();
         for place in 0..reader.num_row_groups() {
@@ -149,7 +149,7 @@ pub fn read<R: Row>(path: &Path, rank: Option<u32>, texts: &mut Texts) -> Result
         Ok(rows)
     };
     // The pages of a damaged file are decoded by code that takes some of what they say for granted.
-    let read = catch_unwind(AssertUnwindSafe(|| read()));
+    let read = catch_unwind(AssertUnwindSafe(read));
     let read = read.unwrap_or_else(|_| Err(ParquetError::General("its pages are damaged".to_owned())));
     read.map_err(|error| SetError::Unreadable { path: path.to_owned(), why: error.to_string() })
 }

@@ -163,7 +163,7 @@ mod tests {
             fs::create_dir(folder).expect("a folder");
             fs::write(folder.join("a.json"), "{}").expect("a file");
         }
-        let folders = Folders::new(&[inside.clone()]).expect("folders");
+        let folders = Folders::new(std::slice::from_ref(&inside)).expect("folders");
         let found =
             |named: &str| folders.find(named).map(|place| place.path).map_err(|error| error.to_string());
         let real = inside.canonicalize().expect("a folder").join("a.json");
@@ -184,7 +184,7 @@ mod tests {
         let (inside, secret) = (all.path().join("inside"), all.path().join("secret.json"));
         fs::create_dir_all(inside.join("PROF_1/deep")).expect("a folder");
         fs::write(&secret, "{}").expect("a file");
-        let folders = Folders::new(&[inside.clone()]).expect("folders");
+        let folders = Folders::new(std::slice::from_ref(&inside)).expect("folders");
         let before = folders.find("PROF_1").expect("a folder");
         fs::write(inside.join("PROF_1/deep/own.json"), "{}").expect("a file");
         symlink(inside.join("PROF_1/deep/own.json"), inside.join("PROF_1/link.json")).expect("a link");
