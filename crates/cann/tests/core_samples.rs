@@ -249,7 +249,7 @@ fn room_that_is_not_used_is_counted_and_nothing_else() {
 fn files_that_nothing_reads_are_counted_by_name() {
     let sampled = Sampled::new(Chip::V2_1_0, "PipeUtilization", PIPES);
     let unread = |data: &Path| {
-        for name in ["ctrlcpu.data.0.slice_0", "ctrlcpu.data.0.slice_1", "tscpu.data.0.slice_0"] {
+        for name in ["ctrlcpu.data.0.slice_0", "ctrlcpu.data.0.slice_1", "stars_block.data.0.slice_0"] {
             std::fs::write(data.join(name), [1, 2, 3]).expect("space on disk");
         }
     };
@@ -261,5 +261,5 @@ fn files_that_nothing_reads_are_counted_by_name() {
         .filter(|loss| loss.kind == LossKind::UnreadFile)
         .map(|loss| (loss.place.as_str(), loss.count))
         .collect();
-    assert_eq!(rows, [("ctrlcpu.data", 2), ("tscpu.data", 1)]);
+    assert_eq!(rows, [("ctrlcpu.data", 2), ("stars_block.data", 1)]);
 }
