@@ -5,6 +5,14 @@ import path from "node:path";
 
 export const UI = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../ui");
 
+/** A module's text; the second language's keys are those of the first, as the program links them. @param {string} file */
+function source(file) {
+  const text = fs.readFileSync(file, "utf8");
+  if (path.relative(UI, file) !== path.join("locale", "zh.js")) return text;
+  const texts = [...text.matchAll(/: ("(?:[^"\\]|\\.)*")/g)].map((it) => it[1]);
+  return `import { en } from "./en.js";\nconst texts = [${texts.join(", ")}];\nexport const zh = Object.fromEntries(Object.keys(en).map((key, at) => [key, texts[at]]));\n`;
+}
+
 /** @param {string} [entry] */
 export function link(entry = path.join(UI, "main.js")) {
   const done = new Map();
@@ -23,7 +31,7 @@ export function link(entry = path.join(UI, "main.js")) {
     let body = "";
     const exports = [];
     let documents = false;
-    fs.readFileSync(file, "utf8").split("\n").forEach((line, at) => {
+    source(file).split("\n").forEach((line, at) => {
       const place = `${file}:${at + 1}`;
       if (/<\/script|<!--/i.test(line)) throw new Error(`${place}: ends the script`);
       if (documents) {
