@@ -20,9 +20,9 @@ function answer({ level, first, count, rows }, bytes = 1000) {
 }
 
 /** Tiles whose questions are answered by hand. */
-function by_hand(end = 2 ** 40, bytes = 1000) {
+function by_hand(end = 2 ** 40, bytes = 1000, clock = undefined) {
   const asked = [];
-  const tiles = make_tiles((question) => new Promise((done, fail) => asked.push({ question, done: () => done(answer(question, bytes)), fail })), end);
+  const tiles = make_tiles((question) => new Promise((done, fail) => asked.push({ question, done: () => done(answer(question, bytes)), fail })), end, clock);
   const settle = () => new Promise((done) => setTimeout(done, 0));
   return { asked, tiles, settle };
 }
@@ -113,28 +113,63 @@ test("a question that fails is asked again by the next move", async () => {
   assert.equal(asked.length, 2);
 });
 
+/** A clock that stands until it is moved. */
+function by_hand_clock() {
+  let now = 0;
+  let waiting = [];
+  return {
+    now: () => now,
+    after: (ms, act) => { waiting.push({ due: now + ms, act }); return waiting.at(-1).due; },
+    forget: (due) => { waiting = waiting.filter((it) => it.due !== due); },
+    pass: (ms) => {
+      now += ms;
+      const due = waiting.filter((it) => it.due <= now);
+      waiting = waiting.filter((it) => it.due > now);
+      for (const it of due) it.act();
+    },
+  };
+}
+
 test("over a slow link a moving view makes do with half as many buckets until it rests", async () => {
-  const { asked, tiles, settle } = by_hand(2 ** 40, 64_000);
-  const later = (ms) => new Promise((done) => setTimeout(done, ms));
+  const clock = by_hand_clock();
+  const { asked, tiles, settle } = by_hand(2 ** 40, 64_000, clock);
   const finish = async () => {
     for (let at = asked.findIndex((it) => !it.is_done); at >= 0; at = asked.findIndex((it) => !it.is_done)) {
       asked[at].is_done = true;
-      await later(30);
+      clock.pass(20);
       asked[at].done();
       await settle();
     }
   };
   tiles.want({ ...ROW, view: [0, 1_000_000] });
   assert.equal(asked[0].question.level, 9);
-  await later(40);
   await finish();
   const before = asked.length;
   tiles.want({ ...ROW, view: [0, 64_000] });
   assert.equal(asked[before].question.level, 7, "64,000 ticks would be 6");
   await finish();
+  clock.pass(100);
+  tiles.want({ ...ROW, view: [1_000, 65_000] });
+  await finish();
   const coarse = asked.length;
-  await later(400);
+  clock.pass(200);
+  assert.equal(asked.length, coarse, "the last move is not long enough ago");
+  clock.pass(50);
   assert.equal(asked[coarse]?.question.level, 6, "at rest it is as fine as ever");
+});
+
+test("over a quick link a moving view is as fine as one at rest", async () => {
+  const clock = by_hand_clock();
+  const { asked, tiles, settle } = by_hand(2 ** 40, 64_000, clock);
+  tiles.want({ ...ROW, view: [0, 1_000_000] });
+  for (let at = 0; at < asked.length; at += 1) {
+    clock.pass(10);
+    asked[at].done();
+    await settle();
+  }
+  const before = asked.length;
+  tiles.want({ ...ROW, view: [0, 64_000] });
+  assert.equal(asked[before].question.level, 6);
 });
 
 test("counters of a view are asked for once, and those of another view are nobody's", async () => {

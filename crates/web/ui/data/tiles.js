@@ -19,12 +19,17 @@ const AT_REST = 250;
 /** @typedef {RowColumns & { key: string, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number, merged: number }} Laid `merged` counts the slices that are too short to stand alone */
 
 /** @typedef {ReturnType<typeof make_tiles>} Tiles */
+/** @typedef {{ now: () => number, after: (ms: number, act: () => void) => number, forget: (waiting: number) => void }} Clock in milliseconds */
+
+/** @type {Clock} */
+const REAL = { now: () => performance.now(), after: (ms, act) => Number(setTimeout(act, ms)), forget: (waiting) => clearTimeout(waiting) };
 
 /**
  * @param {(question: Question) => Promise<Container>} ask
  * @param {number} end the last tick
+ * @param {Clock} clock another one in tests
  */
-export function make_tiles(ask, end) {
+export function make_tiles(ask, end, clock = REAL) {
   /** @type {Map<string, Tile>} */
   const kept = new Map();
   /** @type {Map<number, Laid>} */
@@ -33,7 +38,8 @@ export function make_tiles(ask, end) {
   let bytes = 0;
   let asking = false;
   let slow = false;
-  let moved = -Infinity;
+  let moving = false;
+  let until_rest = 0;
   /** @type {Wish | null} */
   let latest = null;
   return { arrived, want, columns_of, under };
@@ -41,10 +47,16 @@ export function make_tiles(ask, end) {
   /** Has what a view shows come; of several wishes the newest counts. @param {Wish} wish */
   function want(wish) {
     if (latest && (latest.view[0] !== wish.view[0] || latest.view[1] !== wish.view[1])) {
-      moved = performance.now();
-      if (slow) setTimeout(() => { if (!asking) void go(); }, AT_REST);
+      moving = true;
+      clock.forget(until_rest);
+      until_rest = clock.after(AT_REST, rest);
     }
     latest = { ...wish, rows: wish.rows.slice(0, MOST_ROWS) };
+    if (!asking) void go();
+  }
+
+  function rest() {
+    moving = false;
     if (!asking) void go();
   }
 
@@ -52,9 +64,9 @@ export function make_tiles(ask, end) {
     asking = true;
     try {
       for (let next = missing(); next; next = missing()) {
-        const begun = performance.now();
+        const begun = clock.now();
         const answer = await ask(next);
-        if (answer.size > OF_SOME_SIZE) slow = answer.size / (performance.now() - begun) < SLOW;
+        if (answer.size > OF_SOME_SIZE) slow = answer.size / (clock.now() - begun) < SLOW;
         take(next, answer);
         arrived.value += 1;
       }
@@ -70,7 +82,7 @@ export function make_tiles(ask, end) {
   function missing() {
     if (!latest) return null;
     const { view, across, rows } = latest;
-    const level = level_of(view, across) + (slow && performance.now() - moved < AT_REST ? 1 : 0);
+    const level = level_of(view, across) + (slow && moving ? 1 : 0);
     const size = BUCKETS * 2 ** level;
     const [first, last] = [Math.max(0, Math.floor(view[0] / size)), Math.floor(Math.min(view[1], end) / size)];
     const count = last - first + 1;
