@@ -1,6 +1,7 @@
 //! The command line: options, what their help says, and the command that each word stands for.
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use opscope_run::EngineKind;
 
 use crate::commands;
 use crate::exit::Exit;
@@ -11,7 +12,7 @@ use crate::terminal::{Terminal, print_problem};
 #[derive(Debug, Parser)]
 #[command(
     name = "opscope",
-    version,
+    version = VERSION,
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
@@ -35,6 +36,12 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+const VERSION: &str = if EngineKind::IS_ONE_EMBEDDED {
+    env!("CARGO_PKG_VERSION")
+} else {
+    concat!(env!("CARGO_PKG_VERSION"), " (without an engine of its own)")
+};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -50,12 +50,18 @@ pub enum RunError {
         /// All of them, where they are more.
         details: Option<String>,
     },
+    /// The embedded engine was asked of a build that has none.
+    #[error(
+        "this build of opscope carries no engine of its own: take ONNX Runtime (--engine ort), or a build with \
+         tract, which is the one without --no-default-features"
+    )]
+    NotBuiltIn,
     /// The library of ONNX Runtime isn't there.
     #[error(
         "ONNX Runtime was not found. Looked for it in:\n{}\n\
          Get it with 'pip install onnxruntime' (and run opscope with that Python active), or from \
          your system's packages, and name the library with --ort-lib FILE or ORT_DYLIB_PATH. \
-         The embedded engine needs nothing: --engine tract", indented(.looked)
+         {}", indented(.looked), WITHOUT_IT
     )]
     LibraryNotFound {
         /// The places in the order in which they were tried.
@@ -81,6 +87,13 @@ pub enum RunError {
     #[error("interrupted")]
     Interrupted,
 }
+
+/// The ways out for whoever can't have ONNX Runtime.
+const WITHOUT_IT: &str = if EngineKind::IS_ONE_EMBEDDED {
+    "The embedded engine needs nothing: --engine tract"
+} else {
+    "This build of opscope carries no engine of its own; the one without --no-default-features has tract"
+};
 
 /// The remedy for an operator that the embedded engine lacks.
 pub(crate) const HAS_IT: &str = "; ONNX Runtime has it: try --engine ort";

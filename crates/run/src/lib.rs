@@ -53,13 +53,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Without the embedded engine
+//! The feature `tract`, on by default, is the embedded engine. Without it [`EngineKind::Tract`] still has its
+//! name, which recordings bear, and is answered with [`RunError::NotBuiltIn`].
+//!
 //! # Floors
 //! Each row uses those below it.
 //!
 //! ```text
 //! run                                     the whole way from a model to its trace
 //! fallback ─► ort · tract                 the engines, and the way out where one can't run a model
-//! tract_optimizer · tract_typing · narrow_concat   tract's slow passes over large models, quicker or bounded
 //! record ─► attribute · measure           the trace; which of the model's nodes an engine's node is; the loop
 //! turn · memory                           which of two engines is timed now; memory of the process
 //! engine ─► error ─► inputs ─► npy        the interface of engines, and the tensors for them
@@ -68,7 +71,6 @@
 //! ```
 
 pub mod attribute;
-mod declared_shapes;
 mod engine;
 mod engine_kind;
 mod error;
@@ -77,7 +79,6 @@ mod host_tensor;
 mod inputs;
 mod measure;
 mod memory;
-mod narrow_concat;
 mod node_names;
 pub mod npy;
 mod ort;
@@ -85,10 +86,8 @@ pub mod peak;
 mod record;
 mod room;
 mod run;
+#[cfg(feature = "tract")]
 mod tract;
-mod tract_optimizer;
-mod tract_typing;
-mod tract_words;
 mod turn;
 
 pub use engine::{
@@ -105,5 +104,6 @@ pub use opscope_trace::Optimization;
 pub use record::{RunRecord, to_trace};
 pub use room::NodeTooLarge;
 pub use run::{Outcome, RunOptions, prepare, run};
+#[cfg(feature = "tract")]
 pub use tract::Tract;
 pub use turn::Turn;

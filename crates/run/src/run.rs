@@ -15,6 +15,7 @@ use crate::inputs::{Input, InputRequest};
 use crate::measure::{Progress, Repetition, measure};
 use crate::record::{RunRecord, infer_shapes, to_trace};
 use crate::room;
+#[cfg(feature = "tract")]
 use crate::tract::Tract;
 
 /// How to run a model.
@@ -61,7 +62,10 @@ pub fn prepare(
     let of_inputs = room::of_inputs(inputs.iter().map(|input| input.tensor.bytes.len() as u64));
     room::check_nodes(&model, &infer_shapes(&model, inputs), of_inputs)?;
     match options.kind {
+        #[cfg(feature = "tract")]
         EngineKind::Tract => Ok(Box::new(Tract::prepare(model, inputs, options, clock)?)),
+        #[cfg(not(feature = "tract"))]
+        EngineKind::Tract => Err(RunError::NotBuiltIn),
         EngineKind::OnnxRuntime => crate::ort::prepare(model, inputs, options, clock),
     }
 }

@@ -28,11 +28,23 @@ Examples:
   opscope run detector.onnx --input image=photo.npy --outputs results/
   opscope run model.onnx --trace timeline.json --db run.db --json > answer.json
   opscope run model.onnx --db run.db --html report.html       a page to look at
+";
 
+const ENGINES: &str = if EngineKind::IS_ONE_EMBEDDED {
+    "
 Engines:
   tract is built in. ort is ONNX Runtime: its shared library is searched for in --ort-lib,
   ORT_DYLIB_PATH, the packages of the active Python (pip install onnxruntime) and the system's
-  library paths. auto takes ort where tract can't run the model, and says so.
+  library paths. auto takes ort where tract can't run the model, and says so."
+} else {
+    "
+Engines:
+  This build has none of its own (tract). ort is ONNX Runtime: its shared library is searched for
+  in --ort-lib, ORT_DYLIB_PATH, the packages of the active Python (pip install onnxruntime) and the
+  system's library paths. auto is ort."
+};
+
+const TIMES: &str = "
 
 Times:
   The latency is that of inferences of which nothing is recorded. In turn with them others are
@@ -45,7 +57,7 @@ Times:
 
 /// The options of `opscope run`.
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
+#[command(after_long_help = [EXAMPLES, ENGINES, TIMES].concat(), after_help = "See the examples with --help.")]
 pub struct Arguments {
     /// The model, an ONNX file
     #[arg(value_name = "MODEL.onnx")]
@@ -182,13 +194,22 @@ pub struct EngineArguments {
     ort_lib: Option<PathBuf>,
 }
 
+const AUTO: &str = if EngineKind::IS_ONE_EMBEDDED {
+    "tract, and ONNX Runtime where that can't run the model"
+} else {
+    "ONNX Runtime: this build has no engine of its own"
+};
+
+const TRACT: &str =
+    if EngineKind::IS_ONE_EMBEDDED { "tract, built in" } else { "tract, which this build doesn't have" };
+
 /// An engine's name on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum EngineName {
-    /// tract, and ONNX Runtime where that can't run the model
     #[default]
+    #[value(help = AUTO)]
     Auto,
-    /// tract, built in
+    #[value(help = TRACT)]
     Tract,
     /// ONNX Runtime, found on this machine
     Ort,
@@ -233,7 +254,8 @@ impl EngineArguments {
         let processors = available_parallelism().map_or(1, usize::from);
         EngineOptions {
             kind: match self.engine {
-                EngineName::Auto | EngineName::Tract => EngineKind::Tract,
+                EngineName::Auto => EngineKind::default(),
+                EngineName::Tract => EngineKind::Tract,
                 EngineName::Ort => EngineKind::OnnxRuntime,
             },
             optimization: match self.optimize {

@@ -306,6 +306,10 @@ fn commit_proto(
     builder.commit_from_memory(&proto.encode_to_vec()).map_err(rejected)
 }
 
+/// The other engine as a remedy, where there is one.
+const OTHER: &str =
+    if EngineKind::IS_ONE_EMBEDDED { ". The other engine may have it: --engine tract" } else { "" };
+
 /// Recognises what ONNX Runtime says of an operator that it lacks, and names the node.
 fn explain(message: &str, model: &Model) -> RunError {
     let lacking =
@@ -325,7 +329,7 @@ fn explain(message: &str, model: &Model) -> RunError {
                     domain => format!("{domain}.{}", node.op_type),
                 },
                 others: 0,
-                remedy: format!("; its own words: {message}. The other engine may have it: --engine tract"),
+                remedy: format!("; its own words: {message}{OTHER}"),
             };
         }
     }

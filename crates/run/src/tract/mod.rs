@@ -1,4 +1,13 @@
 //! The embedded engine.
+//!
+//! [`Tract`] is the engine; the other files keep it from taking minutes on large graphs (`optimizer.rs`,
+//! `typing.rs`, `narrow_concat.rs`), and put its errors into a line (`words.rs`).
+
+mod declared_shapes;
+mod narrow_concat;
+mod optimizer;
+mod typing;
+mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,7 +24,6 @@ use tract_onnx::tract_core::ops::source::TypedSource;
 use tract_onnx::tract_core::plan::{self, EvalContext};
 use tract_onnx::tract_hir::internal::InferenceFact;
 
-use crate::declared_shapes::{Keep, drop_declared};
 use crate::engine::{
     Engine, EngineNode, EngineOptions, Execution, Interrupt, Phase, Recording, RunClock, Window,
 };
@@ -23,12 +31,14 @@ use crate::engine_kind::EngineKind;
 use crate::error::{HAS_IT, RunError};
 use crate::host_tensor::{HostTensor, NonFinite};
 use crate::inputs::Input;
-use crate::narrow_concat::narrow_concats;
 use crate::node_names::NodeNames;
 use crate::record::infer_shapes;
-use crate::tract_optimizer::optimize;
-use crate::tract_typing::into_typed;
-use crate::tract_words::{at_node, failed, failed_text, refused, refused_text};
+
+use declared_shapes::{Keep, drop_declared};
+use narrow_concat::narrow_concats;
+use optimizer::optimize;
+use typing::into_typed;
+use words::{at_node, failed, failed_text, refused, refused_text};
 
 /// The release of tract that this program is built with; it doesn't tell itself.
 const VERSION: &str = "0.23.9";
@@ -406,7 +416,7 @@ mod tests {
 
     #[test]
     fn the_stated_version_is_the_one_that_is_built_in() {
-        let manifest = include_str!("../../../Cargo.toml");
+        let manifest = include_str!("../../../../Cargo.toml");
         assert!(manifest.contains(&format!("tract-onnx = \"={VERSION}\"")));
     }
 }
