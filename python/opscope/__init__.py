@@ -1,4 +1,4 @@
-"""Marks and ranges for the timelines of opscope.
+"""Marks and ranges for the timelines of opscope, and profiles as tables.
 
     import opscope
 
@@ -15,6 +15,14 @@ one library from those of others, ``category`` is a number that groups them, and
 number of your own.
 
 :mod:`opscope.acl` has the names and arguments of CANN's ``acl.prof``.
+
+Profiles are read by :func:`open`, where the package came as a wheel::
+
+    p = opscope.open("PROF_000001_20261121/")
+    polars.DataFrame(p.tasks)
+    p.analyze(group_by="type")
+
+That half is loaded when it is first asked for, so that programs with marks stay as light as they were.
 """
 
 import functools
@@ -23,6 +31,7 @@ from ._library import encode as _encode
 from ._library import library as _library
 
 __all__ = ["enabled", "mark", "push", "pop", "range", "range_start", "range_end"]
+_PROFILES = ("Error", "LossWarning", "Profile", "Table", "compare", "open", "program", "run", "tune")
 __version__ = "0.1.0"
 
 _domains = {}
@@ -97,3 +106,17 @@ class range:
                 return function(*positional, **named)
 
         return ranged
+
+
+def __getattr__(name):
+    if name not in _PROFILES:
+        raise AttributeError(f"module 'opscope' has no attribute {name!r}")
+    try:
+        from . import _profile
+    except ImportError as error:
+        raise ImportError(f"opscope.{name} isn't in this copy of the package ({error}); its wheel has it") from error
+    return getattr(_profile, name)
+
+
+def __dir__():
+    return sorted({*globals(), *_PROFILES})
