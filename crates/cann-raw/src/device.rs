@@ -13,6 +13,10 @@ pub mod function {
     pub const TASK_START: u16 = 0;
     /// A task ends.
     pub const TASK_END: u16 = 1;
+    /// A part of a fused task starts, on chips 15 and 16.
+    pub const FUSED_START: u16 = 22;
+    /// It ends.
+    pub const FUSED_END: u16 = 23;
     /// A sub-task starts.
     pub const SUBTASK_START: u16 = 34;
     /// A sub-task ends.
@@ -62,9 +66,9 @@ record! {
         6 task_high: u16,
         /// When; device clock.
         8 time: u64,
-        /// Reserved, or the accelerator.
-        16 reserved: u16,
-        /// Low 6 bits: the accelerator.
+        /// Of a part of a fused task, bits 0 to 4: a bit for each kind of part; 5 to 8: the mission.
+        16 fused: u16,
+        /// Low 6 bits: the accelerator; of a part of a fused task all bits.
         18 accelerator: u16,
     }
 }

@@ -41,6 +41,7 @@ pub mod additional;
 pub mod board;
 pub mod cache;
 pub mod capture;
+pub mod ccu;
 mod chip;
 pub mod device;
 mod field;

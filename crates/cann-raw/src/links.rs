@@ -19,6 +19,8 @@ pub mod function {
     pub const CHIP_LINK: u16 = 27;
     /// [`BandwidthLevels`](super::BandwidthLevels).
     pub const BANDWIDTH: u16 = 28;
+    /// [`DiePower`](super::DiePower), on chips 15 and 16.
+    pub const POWER: u16 = 29;
 }
 
 /// The links of a [`ChipLink`], the upper six bits of its word.
@@ -150,6 +152,26 @@ record! {
         /// MB/s; events from the third on.
         24 bandwidths: [u32; 10],
     }
+}
+
+record! {
+    /// Power, temperature and frequency of a die, on chips 15 and 16.
+    DiePower, 64 {
+        /// Bits 0 to 5: the [`function`]; 10 to 15: the die.
+        0 word: u16,
+        /// The magic number.
+        2 magic: u16,
+        /// When; device clock.
+        8 time: u64,
+        /// Readings of the die, pairs of which are exchanged: the value of number n is at n + 1 where n is even,
+        /// else at n - 1. [`MEGAHERTZ`](Self::MEGAHERTZ) is the place of the AI cores' frequency.
+        24 readings: [u16; 20],
+    }
+}
+
+impl DiePower {
+    /// The place of the frequency in MHz that software set for the AI cores, value number 10, on the dies 0 and 1.
+    pub const MEGAHERTZ: usize = 11;
 }
 
 record! {

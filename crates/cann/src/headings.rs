@@ -238,6 +238,31 @@ pub(crate) mod written {
     /// Use of the last-level cache.
     pub(crate) const LLC_READ_WRITE: [&str; 5] =
         ["Device_id", "Mode", "Task", "Hit Rate(%)", "Throughput(MB/s)"];
+    /// Loops and waits of the units for collective communication.
+    pub(crate) const CCU_MISSION: [&str; 9] = [
+        "Device_id",
+        "Stream ID",
+        "Task Id",
+        "Instruction ID",
+        "Instruction Start Time(us)",
+        "Instruction Duration(us)",
+        "Notify Instruction ID",
+        "Notify Rank ID",
+        "Notify Duration(us)",
+    ];
+    /// Rates of their channels.
+    pub(crate) const CCU_CHANNEL: [&str; 6] = [
+        "Device_id",
+        "Channel Id",
+        "Timestamp(us)",
+        "Max Bandwidth(MB/s)",
+        "Min Bandwidth(MB/s)",
+        "Avg Bandwidth(MB/s)",
+    ];
+    /// Traffic of a 310's last-level cache.
+    pub(crate) const LLC_BANDWIDTH: [&str; 4] = ["Device_id", "Metric", "l3c_rd", "l3c_wr"];
+    /// The parts of it that processors hold; before the last stands a column for each processor.
+    pub(crate) const LLC_CAPACITY: [&str; 3] = ["Device_id", "Metric", "Total(KB)"];
     /// Traffic over PCIe.
     pub(crate) const PCIE: [&str; 5] = ["Device_id", "Mode", "Min", "Max", "Avg"];
     /// Traffic over HCCS.

@@ -33,6 +33,8 @@ pub(crate) enum Layer {
     Roce,
     /// Use of the last-level cache.
     Llc,
+    /// Parts of the last-level cache that control processors hold.
+    LlcControl,
     /// Levels of the accelerators' bandwidth.
     Accelerators,
     /// Levels of bandwidth within the chip.
@@ -45,6 +47,12 @@ pub(crate) enum Layer {
     Quality,
     /// Traffic of the unified bus.
     UnifiedBus,
+    /// Instructions of cores.
+    Instructions,
+    /// Work of the units for collective communication.
+    Ccu,
+    /// Parts of fused tasks.
+    Fused,
     /// How much the AI cores work.
     CoreUse,
     /// Use of the host's processors.
@@ -67,7 +75,7 @@ pub(crate) enum Layer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneChoice {
     /// A bit for each hidden group, by its place in [`GROUPS`].
-    hidden: u32,
+    hidden: u64,
 }
 
 /// Why a file doesn't choose lanes.
@@ -87,7 +95,7 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 27] = [
+const GROUPS: [(&str, Layer); 31] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
     ("msproftx", Layer::Program),
@@ -103,12 +111,16 @@ const GROUPS: [(&str, Layer); 27] = [
     ("nic", Layer::Nic),
     ("roce", Layer::Roce),
     ("llc", Layer::Llc),
+    ("llc", Layer::LlcControl),
     ("acc_pmu", Layer::Accelerators),
     ("stars_soc", Layer::Bandwidths),
     ("stars_chip_trans", Layer::ChipLinks),
     ("sio", Layer::Dies),
     ("qos", Layer::Quality),
     ("ub", Layer::UnifiedBus),
+    ("biu_perf", Layer::Instructions),
+    ("ccu", Layer::Ccu),
+    ("fusion_task", Layer::Fused),
     ("ai_core_utilization", Layer::CoreUse),
     ("cpu_usage", Layer::HostCpu),
     ("memory_usage", Layer::HostMemory),
@@ -118,8 +130,8 @@ const GROUPS: [(&str, Layer); 27] = [
 ];
 
 /// Groups that aren't layers of their own: inferences, and the devices' sides of marks.
-const STEPS: (&str, u32) = ("step_trace", 30);
-const MARKS: (&str, u32) = ("device_tx", 31);
+const STEPS: (&str, u32) = ("step_trace", 62);
+const MARKS: (&str, u32) = ("device_tx", 63);
 
 impl LaneChoice {
     /// All lanes.

@@ -8,6 +8,11 @@ use crate::facts::rates::pcie_unit;
 /// The AI cores' frequency.
 pub(crate) const CORE_FREQUENCY: &str = "AI core frequency";
 
+/// The frequency of the AI cores of a die.
+pub(crate) fn die_frequency(die: u32) -> String {
+    format!("AI core {die} frequency")
+}
+
 /// The first words of the counters of device memory; the component and the quantity follow.
 pub(crate) const MEMORY: &str = "memory of";
 
@@ -30,6 +35,12 @@ pub(crate) const RECEIVED: &str = "received";
 /// How much a part of the cache was used.
 pub(crate) const HIT_RATE: &str = "hit rate";
 pub(crate) const THROUGHPUT: &str = "throughput";
+pub(crate) const HIT_THROUGHPUT: &str = "hit throughput";
+
+/// The first words of the counters of the parts of the cache that processors hold; the processor's place among
+/// those of its kind follows.
+pub(crate) const LLC_OF_AI: &str = "LLC of AI CPU";
+pub(crate) const LLC_OF_CONTROL: &str = "LLC of Ctrl CPU";
 
 /// Smallest, largest and average of each kind of traffic over PCIe, in the order of the records.
 pub(crate) const PCIE_KINDS: [[&str; 3]; 7] = [
@@ -160,15 +171,28 @@ pub(crate) fn of_timeline(process: &str, event: &str, value: &str) -> CounterMea
             Some(kind) => named(format!("{SIO} {value} {}", SIO_KINDS[kind]), "MB/s"),
             None => CounterMeaning::AsWritten,
         },
+        ("LLC Bandwidth", "LLC/Read" | "LLC/Write") => cache_traffic_of_timeline(event, value),
+        ("LLC of AI CPU" | "LLC of Ctrl CPU", _) => match event.strip_prefix("Core ") {
+            Some(core) => named(format!("{process} {core}"), "MB"),
+            None => CounterMeaning::AsWritten,
+        },
         ("Ub" | "UB", _) => unified_bus_of_timeline(event, value),
         ("QoS", _) if event.starts_with("QoS ") => match value.strip_prefix("die ") {
             Some(die) => named(format!("{event} {die}"), "MB/s"),
             None => named(event.to_owned(), "MB/s"),
         },
+        ("AI Core Freq", _) if event.starts_with(DIE_FREQUENCY) => match event[DIE_FREQUENCY.len()..].parse()
+        {
+            Ok(die) => named(die_frequency(die), "MHz"),
+            Err(_) => CounterMeaning::AsWritten,
+        },
         (_, "AI Core Freq") => named(CORE_FREQUENCY.to_owned(), "MHz"),
         _ => memory_of_timeline(event).map_or(CounterMeaning::AsWritten, |name| named(name, "")),
     }
 }
+
+/// The begin of the events of a die's frequency.
+const DIE_FREQUENCY: &str = "AI Core Freq Die ";
 
 /// The counter of memory, its traffic or a cache: `HBM 0/Read`, `APP/DDR`.
 fn memory_of_timeline(event: &str) -> Option<String> {
@@ -182,6 +206,18 @@ fn memory_of_timeline(event: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The traffic of a 310's last-level cache: `LLC/Read`, `Hit Rate(%)`.
+fn cache_traffic_of_timeline(event: &str, value: &str) -> CounterMeaning {
+    let direction = if event == "LLC/Read" { READ } else { WRITE };
+    let (quantity, unit) = match value {
+        "BandWidth(MB/s)" => (THROUGHPUT, "MB/s"),
+        "Hit Rate(%)" => (HIT_RATE, "%"),
+        "Hit BandWidth(MB/s)" => (HIT_THROUGHPUT, "MB/s"),
+        _ => return CounterMeaning::AsWritten,
+    };
+    CounterMeaning::Named(format!("{LLC} {direction} {quantity}"), unit)
 }
 
 /// The traffic of a port of the unified bus: `UB Port000`, `bandwidth_rx(MB/s)`.
@@ -250,6 +286,9 @@ mod tests {
         };
         assert_eq!(name("AI Core Freq", "AI Core Freq", "MHz"), "AI core frequency [MHz]");
         assert_eq!(name("HBM", "HBM 0/Read", "Read(MB/s)"), "HBM 0 read []");
+        assert_eq!(name("AI Core Freq", "AI Core Freq Die 1", "value"), "AI core 1 frequency [MHz]");
+        assert_eq!(name("LLC Bandwidth", "LLC/Write", "Hit Rate(%)"), "LLC write hit rate [%]");
+        assert_eq!(name("LLC of AI CPU", "Core 3", "Capacity(MB)"), "LLC of AI CPU 3 [MB]");
         assert_eq!(name("DDR", "DDR/Write", "Write(MB/s)"), "DDR write []");
         assert_eq!(name("LLC", "LLC 0 Read/Hit Rate", "Hit Rate(%)"), "LLC 0 read hit rate []");
         assert_eq!(name("NPU MEM", "APP/DDR", "KB"), format!("{} []", memory("APP", "ddr")));

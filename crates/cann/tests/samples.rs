@@ -4,10 +4,12 @@
 //! vendor's own parser on the same files; everything else is worked out from the rules by which the
 //! sampled values are made: number k is taken k intervals of 10 ms after the begin.
 
+mod cache_events;
 mod common;
 mod links;
 mod processors;
 mod system;
+mod wide_units;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

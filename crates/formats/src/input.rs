@@ -1,4 +1,4 @@
-//! The bytes of an input file, compressed or not.
+//! The bytes of an input file, compressed or not; text in UTF-16 becomes UTF-8.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use opscope_files::MappedFile;
 use opscope_trace::units;
 
-use crate::memory;
+use crate::{encoding, memory};
 
 /// The first bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -49,11 +49,12 @@ impl Deref for Input {
 
 impl Input {
     /// Maps a file into memory, or unpacks it there if it is compressed. Where the compression is
-    /// cut off or damaged, what stands before that is kept.
+    /// cut off or damaged, what stands before that is kept. Text in UTF-16, which begins with its mark, is turned
+    /// into UTF-8.
     ///
     /// # Errors
-    /// Errors of the system, compression that gives nothing, and more unpacked bytes than a third of the
-    /// memory that may be taken.
+    /// Errors of the system, compression that gives nothing, and more unpacked bytes, or more text in UTF-16,
+    /// than a third of the memory that may be taken.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::open_until(path, &|| false)
     }
@@ -64,10 +65,31 @@ impl Input {
     /// As [`Input::open`], and of the kind [`io::ErrorKind::Interrupted`] where it was stopped.
     pub fn open_until(path: &Path, is_stopped: &dyn Fn() -> bool) -> io::Result<Self> {
         let bytes = Self::open_packed(path)?;
-        match bytes.starts_with(&GZIP_MAGIC) {
-            true => unpack(&bytes, unpacked_limit(), is_stopped),
-            false => Ok(bytes),
+        let unpacked = match bytes.starts_with(&GZIP_MAGIC) {
+            true => unpack(&bytes, unpacked_limit(), is_stopped)?,
+            false => bytes,
+        };
+        unpacked.into_utf8(unpacked_limit())
+    }
+
+    /// The same in UTF-8, if it is text in UTF-16.
+    fn into_utf8(self, limit: u64) -> io::Result<Self> {
+        if !encoding::is_utf16(&self) {
+            return Ok(self);
         }
+        if self.len() as u64 > limit {
+            let text = format!(
+                "it has more than {} of text in UTF-16, a third of the memory that may be taken; save it as UTF-8, \
+                 or allow more with --memory",
+                units::bytes(limit as f64)
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        let bytes = encoding::from_utf16(&self).unwrap_or_default().into_bytes();
+        Ok(match self {
+            Self::Cut { problem, .. } => Self::Cut { bytes, problem },
+            Self::Mapped(_) | Self::Owned(_) => Self::Owned(bytes),
+        })
     }
 
     /// The reason why the unpacking of a compressed file stopped before its end.
@@ -86,12 +108,12 @@ impl Input {
         let mut head = Vec::new();
         File::open(path)?.take(limit).read_to_end(&mut head)?;
         if !head.starts_with(&GZIP_MAGIC) {
-            return Ok((false, head));
+            return Ok((false, as_utf8(head)));
         }
         let mut unpacked = Vec::new();
         match MultiGzDecoder::new(File::open(path)?).take(limit).read_to_end(&mut unpacked) {
             Err(error) if unpacked.is_empty() => Err(damaged(&error)),
-            _ => Ok((true, unpacked)),
+            _ => Ok((true, as_utf8(unpacked))),
         }
     }
 
@@ -105,6 +127,11 @@ impl Input {
         file.read_to_end(&mut bytes)?;
         Ok(Self::Owned(bytes))
     }
+}
+
+/// A begin of a file in UTF-8, if it is text in UTF-16.
+fn as_utf8(head: Vec<u8>) -> Vec<u8> {
+    encoding::from_utf16(&head).map_or(head, String::into_bytes)
 }
 
 fn unpack(packed: &[u8], limit: u64, is_stopped: &dyn Fn() -> bool) -> io::Result<Input> {
@@ -167,6 +194,20 @@ mod tests {
         }
         std::fs::write(&path, "").unwrap();
         assert!(Input::open(&path).unwrap().is_empty());
+    }
+
+    #[test]
+    fn text_in_utf_16_reads_like_the_same_in_utf_8() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        let wide: Vec<u8> = "\u{feff}Name,时长".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (content, compressed) in [(wide.clone(), false), (packed(&wide), true)] {
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(&*Input::open(&path).unwrap(), "Name,时长".as_bytes());
+            assert_eq!(Input::head(&path, 10).unwrap(), (compressed, b"Name".to_vec()));
+        }
+        let failed = Input::Owned(wide).into_utf8(8).unwrap_err();
+        assert!(failed.to_string().contains("save it as UTF-8"), "{failed}");
     }
 
     #[test]

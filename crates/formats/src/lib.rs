@@ -26,10 +26,11 @@
 //!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
 //!     json        input: mapped or unpacked ─► memory       reading
-//!     own_files                                            what opscope wrote in a folder
+//!     encoding: UTF-16, and the names of others            own_files: what opscope wrote in a folder
 //! ```
 
 pub mod chrome;
+pub mod encoding;
 pub mod input;
 pub mod megengine;
 pub mod memory;

@@ -4,10 +4,14 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::{Found, Profile};
+use opscope_formats::encoding::other_encoding;
 use opscope_formats::input::Input;
 
 use crate::OpenError;
 use crate::json_head::JsonHead;
+
+/// How many names of a folder are looked at.
+const MOST_NAMES: usize = 10_000;
 
 /// How much of a file is looked at. Chrome's timelines may hold some tables before the first event.
 const HEAD_BYTES: u64 = 256 << 10;
@@ -90,11 +94,15 @@ impl Look {
         ];
         let known = SIGNATURES.into_iter().find(|(signature, _)| self.bytes.starts_with(signature));
         let content = match (known, &self.json) {
-            _ if self.is_folder => "a folder".to_owned(),
+            _ if self.is_folder => describe_folder(&self.path),
             _ if self.bytes.is_empty() => "an empty file".to_owned(),
             (Some((_, name)), _) => name.to_owned(),
             (None, Some(json)) => describe_json(json),
             (None, None) if is_text(&self.bytes) => "text".to_owned(),
+            (None, None) if other_encoding(&self.bytes).is_some() => {
+                let encoding = other_encoding(&self.bytes).unwrap_or_default();
+                format!("text in {encoding}; save it as UTF-8 (with an editor, or 'iconv -t UTF-8')")
+            }
             (None, None) => {
                 let first: Vec<_> = self.bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
@@ -119,6 +127,38 @@ pub fn check_presence(path: &Path) -> Result<(), OpenError> {
         }
         Err(source) => Err(OpenError::Hidden { path: path.to_owned(), source }),
     }
+}
+
+/// The files by which the results of msServiceProfiler are known: it follows the requests of a server of language
+/// models.
+const OF_REQUESTS: [&str; 4] = ["request.csv", "batch.csv", "kvcache.csv", "profiler.db"];
+
+/// The begin and end of the names of the databases that msServiceProfiler collects.
+const OF_SERVERS: [(&str, &str); 2] = [("ms_service_", ".db"), ("ascend_service_profiler_", ".db")];
+
+/// The description of a folder of which nothing is known.
+pub(crate) const PLAIN_FOLDER: &str = "a folder";
+
+/// A description of a folder that no format knows.
+fn describe_folder(path: &Path) -> String {
+    let names = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let names: Vec<String> =
+        names.filter_map(|entry| entry.file_name().into_string().ok()).take(MOST_NAMES).collect();
+    let has = |name: &str| names.iter().any(|known| known == name);
+    let results = OF_REQUESTS.into_iter().filter(|name| has(name)).count();
+    let is_database =
+        |name: &String| OF_SERVERS.iter().any(|(begin, end)| name.starts_with(begin) && name.ends_with(end));
+    if results >= 2 {
+        let timeline =
+            if has("chrome_tracing.json") { "; its chrome_tracing.json can be given alone" } else { "" };
+        return format!("a folder of msServiceProfiler's results on the requests of a server{timeline}");
+    }
+    if names.iter().any(is_database) {
+        return "a folder of what msServiceProfiler collected of a server (make tables and a timeline of it with \
+                'python3 -m ms_service_profiler.parse')"
+            .to_owned();
+    }
+    PLAIN_FOLDER.to_owned()
 }
 
 fn describe_json(json: &JsonHead) -> String {

@@ -11,7 +11,7 @@ use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader, read_file};
 use crate::formats::{ALL, ascend_raw, board, onnx_model};
-use crate::look::Look;
+use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
 use crate::{OpenError, Progress};
 
@@ -158,6 +158,9 @@ pub(crate) const KNOWN: &str = "; 'opscope import --help' lists what it reads";
 /// Why a path of no known format can't be opened.
 fn refusal(look: Look) -> OpenError {
     let (path, kind, advice) = (look.path.clone(), look.looks_like(), KNOWN);
+    if look.is_folder && kind != PLAIN_FOLDER {
+        return OpenError::NoProfile { path, kind, advice };
+    }
     let boards = if look.is_folder { board::jobs_below(&path) } else { Vec::new() };
     if !boards.is_empty() {
         return board::several(path, boards);

@@ -34,6 +34,11 @@ impl TaskKey {
         Self { device, stream, task, context, batch: u64::from(batch) }
     }
 
+    /// A task that a device names by its number alone.
+    pub(super) fn of_number(device: u32, stream: u16, task: u32) -> Self {
+        Self { device, stream, task, context: NO_CONTEXT, batch: 0 }
+    }
+
     /// The device's side of a mark.
     pub(super) fn of_mark(device: u32, stream: u16, task: u32, connection: u64) -> Self {
         Self { device, stream, task, context: NO_CONTEXT, batch: connection }

@@ -6,6 +6,7 @@
 //! of tables says what is in them; [`schema`] declares them all.
 
 mod calls;
+mod ccu;
 mod communication;
 mod core_samples;
 mod counters;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann_raw::Chip;
 
+use crate::database::ccu::CcuSpans;
 use crate::database::core_samples::CoreSamples;
 use crate::database::counters::Values;
 use crate::database::ids::TaskIds;
@@ -77,6 +79,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     let copies = tasks::copies(view, &mut ids);
     let collectives = Collectives::new(view);
     let step_ids = communication::step_ids(view, &collectives, &mut ids);
+    let ccu = CcuSpans::of_all(view, &mut ids);
     // The numbers are given; what they were given by takes room.
     drop(ids);
     let values = Values::of_all(view, &tasks);
@@ -97,6 +100,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     samples::write(view, &mut out)?;
     traffic::write(view, &mut out)?;
     link_samples.write(view, &mut out)?;
+    ccu.write(&mut out)?;
     host_usage::write(view, &mut out)?;
     calls::write_os_calls(view, &mut out)?;
     let texts = out.strings.texts().to_vec();

@@ -7,6 +7,8 @@ use opscope_cann_raw::Chip;
 use crate::database::calls::global_thread;
 use crate::database::output::Output;
 use crate::database::schema;
+use crate::database::traffic::collect;
+use crate::facts::links::die_frequencies;
 use crate::facts::view::{DeviceView, View};
 use crate::tables::NpuMemory;
 
@@ -27,6 +29,9 @@ pub(super) fn begin(device: &DeviceView<'_>) -> i64 {
 }
 
 fn write_frequencies<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+    if view.joined.data.chip().has_wide_task_ids() {
+        return write_die_frequencies(view, out);
+    }
     if !matches!(view.joined.data.chip(), Chip::V4_1_0 | Chip::V1_1_1) {
         return Ok(());
     }
@@ -43,6 +48,20 @@ fn write_frequencies<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'
         row.integer(time);
         row.integer(i64::from(megahertz));
         row.integer(-1);
+    })
+}
+
+fn write_die_frequencies<W: Write + Seek + Send>(view: &View<'_>, out: &mut Output<'_, W>) -> io::Result<()> {
+    let rows = collect(view, die_frequencies, |(time, _)| *time);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    out.table(&schema::AICORE_FREQ, rows.len(), |index, row| {
+        let (device, (time, sample)) = rows[index];
+        row.integer(i64::from(device));
+        row.integer(time);
+        row.integer(i64::from(sample.megahertz));
+        row.integer(i64::from(sample.die));
     })
 }
 

@@ -217,6 +217,8 @@ tables! {
     }
     /// Traffic of the unified bus in megabytes a second.
     UB { deviceId Numeric, portId Numeric, timestampNs Numeric, rxUdmaBind Numeric, txUdmaBind Numeric }
+    /// Loops and waits of the units for collective communication.
+    CCU { deviceId Numeric, globalTaskId Numeric, name Numeric, startNs Numeric, endNs Numeric, args Numeric }
     /// Use of the host's processors in percent.
     CPU_USAGE { timestampNs Numeric, cpuId Numeric, usage Numeric }
     /// Use of the host's memory in percent.

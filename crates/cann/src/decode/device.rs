@@ -9,7 +9,8 @@ use opscope_files::Column;
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
 use crate::decode::{
-    cache, core_samples, decode, frequency, launching, links, nano, preparation, stars, track, traffic,
+    cache, ccu, core_samples, decode, frequency, instructions, launching, links, nano, preparation, stars,
+    track, traffic,
 };
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
@@ -34,7 +35,11 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
             tables.samples.links = links;
             edges
         }
-        DeviceLog::CompactStars => stars::compact_edges(streams("stars_soc.data"), &mut tables.losses),
+        DeviceLog::CompactStars => {
+            let (edges, fused) = stars::compact_edges(streams("stars_soc.data"), &mut tables.losses);
+            tables.fused = stars::fused_parts(fused, &mut tables.losses);
+            edges
+        }
         DeviceLog::Hwts => {
             let mut edges = hwts(streams("hwts.data"), &mut tables.losses);
             edges.append(&mut hwts(streams("hwts.aiv_data"), &mut tables.losses));
@@ -68,6 +73,10 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     tables.preparations = preparation::preparations(catalogue, &mut tables.losses);
     cache::decode_caches(catalogue, metadata, &mut tables);
     traffic::decode_samples(catalogue, metadata, &mut tables);
+    if chip.has_wide_task_ids() {
+        tables.ccu = ccu::units(catalogue, &mut tables.losses);
+        tables.instructions = instructions::instructions(catalogue, metadata, &mut tables.losses);
+    }
     links::decode_links(catalogue, chip, &mut tables.samples.links, &mut tables.losses);
     frequency::decode_power(catalogue, &mut tables);
     tables

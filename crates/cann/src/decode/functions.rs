@@ -129,7 +129,7 @@ fn processor(word: &str) -> Option<u32> {
 }
 
 /// Seconds with up to nine decimals.
-fn nanoseconds(seconds: &str) -> Option<u64> {
+pub(super) fn nanoseconds(seconds: &str) -> Option<u64> {
     let (whole, part) = seconds.split_once('.')?;
     let is_number = part.len() <= 9 && part.bytes().all(|digit| digit.is_ascii_digit());
     let part: u64 = format!("{part:0<9}").parse().ok().filter(|_| is_number)?;

@@ -8,7 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
 use crate::decode::system::{System, decode_system};
 use crate::decode::{
-    LegacySource, api, capture, communication, decode, legacy, nano, nodes, os_calls, tasks, tx,
+    LegacySource, api, capture, ccu, communication, decode, legacy, nano, nodes, os_calls, tasks, tx,
 };
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::metadata::Metadata;
@@ -59,6 +59,10 @@ pub(crate) fn host_tables(
     communication::decode_communication(catalogue, &mut tables);
     small_streams(catalogue, &mut tables);
     capture::captures(catalogue, &mut tables);
+    pass_over_repetitions(catalogue);
+    if chip.has_wide_task_ids() {
+        tables.ccu = ccu::notes(catalogue, &mut tables.losses);
+    }
     legacy::add(old, &mut tables);
     if chip.names_tasks_by_model() {
         nano::describe_tasks(catalogue, &mut tables);
@@ -68,6 +72,18 @@ pub(crate) fn host_tables(
     tables.system = decode_system(catalogue, System::Host, &mut tables.losses);
     name_everything(&mut tables, catalogue.stop());
     tables
+}
+
+/// Marks streams as read that repeat others with wider numbers: the runtime writes a record into both
+/// (`Profiler::ReportTrackDataV2` and `CaptureModel::ReportSingleCaptureStreamInfo` of its open source).
+fn pass_over_repetitions(catalogue: &Catalogue) {
+    const REPEATED: [(&str, &str); 2] = [
+        ("compact.task_track", "compact.task_track_v2"),
+        ("compact.capture_stream_info", "compact.capture_stream_info_v2"),
+    ];
+    for (_, wider) in REPEATED.iter().filter(|(stream, _)| catalogue.has(stream)) {
+        catalogue.streams(wider);
+    }
 }
 
 /// Streams that never hold many records.

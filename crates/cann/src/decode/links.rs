@@ -1,8 +1,8 @@
 //! The scheduler's samples of links, levels of bandwidth and quality of service.
 
 use opscope_cann_raw::links::{
-    AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DieQuality, DieTraffic, QUALITIES, Quality,
-    WideDieTraffic, function, link,
+    AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DiePower, DieQuality, DieTraffic, QUALITIES,
+    Quality, WideDieTraffic, function, link,
 };
 use opscope_cann_raw::{Chip, Record};
 
@@ -10,8 +10,8 @@ use crate::catalogue::Catalogue;
 use crate::decode::decode;
 use crate::slices::DEVICE_MAGIC;
 use crate::tables::{
-    AcceleratorSample, BandwidthSample, ChipLinkSample, DieSample, LinkKind, LinkTables, QualitySample,
-    QualityTable,
+    AcceleratorSample, BandwidthSample, ChipLinkSample, DieSample, LinkKind, LinkTables, PowerSample,
+    QualitySample, QualityTable,
 };
 use opscope_trace::{LossKind, Losses};
 
@@ -115,6 +115,11 @@ pub(super) fn add(tables: &mut LinkTables, bytes: &[u8; BYTES], is_wide: bool) -
             let mut bandwidths = [0; QUALITIES];
             bandwidths[..QUALITIES - BEFORE].copy_from_slice(&raw.bandwidths[BEFORE..]);
             tables.qualities.push(QualitySample { time: raw.time, die: Some(kind), bandwidths });
+        }
+        (function::POWER, true) => {
+            let raw: DiePower = read(bytes)?;
+            let megahertz = raw.readings[DiePower::MEGAHERTZ];
+            tables.power.push(PowerSample { time: raw.time, die: kind, megahertz });
         }
         _ => return Err(LossKind::UnknownRecord),
     }

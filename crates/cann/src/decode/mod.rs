@@ -2,7 +2,9 @@
 
 mod api;
 mod cache;
+mod cache_events;
 mod capture;
+mod ccu;
 mod communication;
 mod core_samples;
 mod device;
@@ -10,6 +12,7 @@ mod frequency;
 mod functions;
 mod host;
 mod host_usage;
+mod instructions;
 mod launching;
 mod legacy;
 mod links;
@@ -64,6 +67,10 @@ append_tables!(
     crate::tables::HostFlipTable,
     crate::tables::MemcpyTable,
     crate::tables::CounterTable,
+    crate::tables::MissionTable,
+    crate::tables::ChannelTable,
+    crate::tables::LoopNoteTable,
+    crate::tables::WaitNoteTable,
     crate::tables::DeviceTaskTable,
     crate::tables::AiCpuTable,
     crate::tables::TaskEventsTable,

@@ -1,5 +1,7 @@
 //! Logs and counters of chips with the STARS scheduler.
 
+use std::collections::VecDeque;
+
 use opscope_cann_raw::Record;
 use opscope_cann_raw::device::{
     BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
@@ -8,8 +10,10 @@ use opscope_files::Column;
 
 use crate::decode::{decode, links};
 use crate::slices::{DEVICE_MAGIC, Stream};
-use crate::tables::{Core, CounterTable, Counters, LinkTables, NO_CONTEXT, TaskLog, eight_counters};
-use opscope_trace::{LossKind, Losses};
+use crate::tables::{
+    Core, CounterTable, Counters, FusedPart, FusedPartTable, LinkTables, NO_CONTEXT, TaskLog, eight_counters,
+};
+use opscope_trace::{LossKind, Losses, NumberMap};
 
 /// Start or end of a task.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +25,32 @@ pub(super) struct Edge {
     pub(super) kind: u16,
     pub(super) is_end: bool,
     pub(super) time: u64,
+}
+
+/// Start or end of a part of a fused task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FusedEdge {
+    part: FusedPart,
+    is_end: bool,
+}
+
+/// Joins each start of a part with the end of the same task that follows it.
+pub(super) fn fused_parts(mut edges: Column<FusedEdge>, losses: &mut Losses) -> FusedPartTable {
+    edges.sort_by_key(|edge| (edge.part.start, !edge.is_end));
+    let mut open: NumberMap<u32, VecDeque<FusedPart>> = NumberMap::default();
+    let (mut parts, mut unmatched) = (FusedPartTable::default(), 0);
+    for &FusedEdge { part, is_end } in &edges {
+        let started = open.entry(part.task).or_default();
+        match (is_end, if is_end { started.pop_front() } else { None }) {
+            (false, _) => started.push_back(part),
+            (true, Some(start)) => parts.push(FusedPart { end: part.start, ..start }),
+            (true, None) => unmatched += 1,
+        }
+    }
+    unmatched += open.values().map(VecDeque::len).sum::<usize>() as u64;
+    losses.count(LossKind::UnmatchedTask, "fused tasks", unmatched);
+    parts.sort_by_key(|table, row| table.start()[row]);
+    parts
 }
 
 /// FFTS tasks whose kind is 4 consist of sub-tasks.
@@ -74,13 +104,30 @@ pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> 
     })
 }
 
-/// Starts and ends of `stars_soc.data`, 32-byte form, in the order of the file. The stream isn't
-/// recorded; it is known from the host's side.
-pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> Column<Edge> {
-    decode(streams, Some(DEVICE_MAGIC), losses, |edges: &mut Column<Edge>, raw: CompactStarsLog, _| {
-        let (log, is_end) = edge_kind(raw.word)?;
+/// Starts and ends of `stars_soc.data`, 32-byte form, and those of parts of fused tasks, both in the order of
+/// the file. The stream isn't recorded; it is known from the host's side.
+pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> (Column<Edge>, Column<FusedEdge>) {
+    type Edges = (Column<Edge>, Column<FusedEdge>);
+    decode(streams, Some(DEVICE_MAGIC), losses, |(edges, fused): &mut Edges, raw: CompactStarsLog, _| {
         let task = u32::from(raw.task_high) << 16 | u32::from(raw.task_low);
         let kind = raw.word >> 10;
+        let function = raw.word & 0x3F;
+        if matches!(function, function::FUSED_START | function::FUSED_END) {
+            fused.push(FusedEdge {
+                part: FusedPart {
+                    task,
+                    kind,
+                    parts: (raw.fused & 0x1F) as u8,
+                    mission: (raw.fused >> 5 & 0xF) as u8,
+                    accelerator: raw.accelerator,
+                    start: raw.time,
+                    end: raw.time,
+                },
+                is_end: function == function::FUSED_END,
+            });
+            return Ok(());
+        }
+        let (log, is_end) = edge_kind(raw.word)?;
         edges.push(Edge { stream: 0, task, context: NO_CONTEXT, log, kind, is_end, time: raw.time });
         Ok(())
     })

@@ -7,7 +7,7 @@ use opscope_cann_raw::samples::{
 
 use crate::catalogue::Catalogue;
 use crate::decode::system::{System, decode_system};
-use crate::decode::{decode, functions, media, network};
+use crate::decode::{cache_events, decode, functions, media, network};
 use crate::metadata::Metadata;
 use crate::tables::{
     DeviceTables, NpuMemory, NpuMemoryTable, NpuModuleMemory, NpuModuleMemoryTable, PcieSample, PcieTable,
@@ -32,14 +32,20 @@ pub(super) fn decode_samples(catalogue: &Catalogue, metadata: &Metadata, tables:
             Ok(())
         })
     };
+    // A 310 prints what others record.
+    let prints_cache_events = metadata.chip() == Chip::V1_1_0;
+    if prints_cache_events {
+        samples.cache_events = cache_events::cache_events(streams("llc.data"), losses);
+    }
+    let llc = if prints_cache_events { &[] } else { streams("llc.data") };
     samples.llc = if samples.absolute {
-        decode(streams("llc.data"), None, losses, |table: &mut TrafficTable, raw: LlcV2, _| {
+        decode(llc, None, losses, |table: &mut TrafficTable, raw: LlcV2, _| {
             let LlcV2 { count, event, id, time } = raw;
             table.push(Traffic { time, count: u64::from(count), event, id });
             Ok(())
         })
     } else {
-        decode(streams("llc.data"), None, losses, |table: &mut TrafficTable, raw: Llc, _| {
+        decode(llc, None, losses, |table: &mut TrafficTable, raw: Llc, _| {
             let Llc { time, count, event, id } = raw;
             table.push(Traffic { time, count, event, id });
             Ok(())

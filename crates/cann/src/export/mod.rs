@@ -3,6 +3,8 @@
 mod aicpu;
 pub(crate) mod api_statistic;
 mod cache;
+mod cache_events;
+mod ccu;
 mod communication_statistic;
 mod core_samples;
 mod counters;
@@ -31,6 +33,7 @@ pub use readme::describe_results;
 use crate::dialect::Dialect;
 use crate::error::Result;
 use crate::export::sheet::Sheet;
+use crate::facts::cache_events::Holders;
 use crate::facts::view::View;
 use crate::options::SheetFormat;
 use crate::parallel;
@@ -45,7 +48,7 @@ pub(crate) fn each_sheet(
     type Prepare<'a> = &'a (dyn Fn() -> Option<Sheet<'a>> + Sync);
     let (ops, tasks) = parallel::join(|| view.op_tasks(), || view.tasks());
     // Tables of sums take long before the first row can be written.
-    let prepare: [Prepare<'_>; 33] = [
+    let prepare: [Prepare<'_>; 38] = [
         &|| op_summary::sheet(view, &ops, format),
         &|| op_statistic::sheet(view, &ops),
         &|| communication_statistic::sheet(view),
@@ -63,6 +66,9 @@ pub(crate) fn each_sheet(
         &|| memory::hbm(view),
         &|| traffic::ddr(view),
         &|| traffic::llc(view),
+        &|| cache_events::capacity(view, Holders::Ai),
+        &|| cache_events::capacity(view, Holders::Control),
+        &|| cache_events::bandwidth(view),
         &|| cache::l2_cache(view),
         &|| cache::soc_pmu(view),
         &|| traffic::pcie(view),
@@ -77,6 +83,8 @@ pub(crate) fn each_sheet(
         &|| core_samples::sheet(view, Core::Vector),
         &|| media::sheet(view),
         &|| traffic::unified_bus(view),
+        &|| ccu::missions(view),
+        &|| ccu::channels(view),
         &|| system::cpu_usage(view),
         &|| system::process_cpu_usage(view),
         &|| system::sys_mem(view),

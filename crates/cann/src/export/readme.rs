@@ -24,7 +24,7 @@ const TIMELINES: [(&str, &str); 3] = [
 ];
 
 /// The kinds of tables, and what a row is.
-const TABLES: [(&str, &str); 44] = [
+const TABLES: [(&str, &str); 49] = [
     (
         "op_summary",
         "Every execution of an operator: its times, shapes, types, and what the cores' counters say.",
@@ -46,6 +46,12 @@ const TABLES: [(&str, &str); 44] = [
     ("hbm", "Rates of reading and writing the high-bandwidth memory."),
     ("ddr", "Rates of reading and writing the DDR memory."),
     ("llc_read_write", "Rates and hits of the last-level cache."),
+    ("llc_bandwidth", "Rates and hits of the last-level cache, reading and writing."),
+    (
+        "llc_aicpu",
+        "How much of the last-level cache the device's AI processors held, summed over all samples.",
+    ),
+    ("llc_ctrlcpu", "The same of its control processors."),
     ("l2_cache", "Hits and victims of the level-2 cache for each task."),
     ("soc_pmu", "Hits and misses of the address translation and the caches of the chip for each task."),
     ("pcie", "Rates and latencies of the link to the host."),
@@ -56,6 +62,11 @@ const TABLES: [(&str, &str); 44] = [
     ("ai_core_utilization", "What each AI core did over the whole run, where cores were sampled over time."),
     ("ai_vector_core_utilization", "The same of each vector core."),
     ("ub", "Rates of each port of the unified bus."),
+    (
+        "ccu_mission",
+        "Loops and waits of the units for collective communication; of a wait a row for each rank.",
+    ),
+    ("ccu_channel", "Rates of each channel of these units over time."),
     ("dvpp", "What the engines for pictures and videos did, and how busy they were."),
     ("cpu_usage", "What the processors of the host and of devices spent their time on."),
     ("process_cpu_usage", "How much of that time each process used."),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use opscope_cann_raw::links::QUALITIES;
 
 use crate::facts::view::DeviceView;
-use crate::tables::{AcceleratorSample, BandwidthSample, ChipLinkSample, DieSample};
+use crate::tables::{AcceleratorSample, BandwidthSample, ChipLinkSample, DieSample, PowerSample};
 
 /// Traffic between dies in MB/s.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,16 @@ pub(crate) fn die_name(device: &DeviceView<'_>, die: u16) -> String {
         (true, 3) => "U-DIE1".to_owned(),
         _ => format!("die {die}"),
     }
+}
+
+/// The frequencies of a device's dies with AI cores at wall-clock nanoseconds, by time and die: those of the other
+/// dies mean something else.
+pub(crate) fn die_frequencies(device: &DeviceView<'_>) -> Vec<(i64, PowerSample)> {
+    const DIES_WITH_CORES: u16 = 2;
+    let samples = device.device.tables.samples.links.power.rows();
+    let mut samples: Vec<PowerSample> = samples.filter(|sample| sample.die < DIES_WITH_CORES).collect();
+    samples.sort_by_key(|sample| (sample.time, sample.die));
+    samples.into_iter().map(|sample| (device.time(sample.time), sample)).collect()
 }
 
 /// The levels of a device's accelerators at wall-clock nanoseconds, by time and accelerator.

@@ -1,7 +1,9 @@
 //! Facts that are derived from the joined tables, and that tables, timelines and databases show alike.
 
 pub(crate) mod busy;
+pub(crate) mod cache_events;
 pub(crate) mod calls;
+pub(crate) mod ccu;
 pub(crate) mod collectives;
 pub(crate) mod copies;
 pub(crate) mod core_use;

@@ -85,3 +85,10 @@ pub(crate) fn link_name(number: u32) -> &'static str {
 pub(crate) fn transport_name(number: u32) -> &'static str {
     name(TRANSPORTS, number)
 }
+
+/// The way in which a unit for collective communication reduces data; `None` if it doesn't.
+pub(crate) fn reduction_name(number: u8) -> Option<&'static str> {
+    const NONE: u8 = 255;
+    const REDUCTIONS: [&str; 4] = ["SUM", "PROD", "MAX", "MIN"];
+    (number != NONE).then(|| REDUCTIONS.get(usize::from(number)).copied().unwrap_or(OTHER.1))
+}

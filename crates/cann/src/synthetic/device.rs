@@ -113,6 +113,21 @@ impl DeviceFiles {
                     };
                     put(&mut self.log, &mut self.buffer, &record)?;
                 }
+                // The first operator is a part of a fused task, with the mission 5 on the unit of die 0.
+                if execution.op == 0 {
+                    for (word, time) in [(function::FUSED_START, start), (function::FUSED_END, end)] {
+                        let record = CompactStarsLog {
+                            word,
+                            magic: MAGIC,
+                            task_low: task,
+                            task_high: execution.high(),
+                            time,
+                            fused: 1 << 3 | 5 << 5,
+                            accelerator: 9,
+                        };
+                        put(&mut self.log, &mut self.buffer, &record)?;
+                    }
+                }
                 let mut ten = [0; 10];
                 ten[..8].copy_from_slice(&counters);
                 let record = WideCounters {

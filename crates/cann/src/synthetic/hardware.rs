@@ -23,6 +23,7 @@ use crate::synthetic::links as stars_links;
 use crate::synthetic::network::Network;
 use crate::synthetic::processors;
 use crate::synthetic::system;
+use crate::synthetic::wide;
 
 /// Nanoseconds between two samples.
 pub(super) const INTERVAL: u64 = 10_000_000;
@@ -41,9 +42,10 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let samples = end / INTERVAL + 4;
     for (number, device) in devices.iter().enumerate() {
-        of_device(device, number, clockwork, samples)?;
+        of_device(device, number, chip, clockwork, samples)?;
         links(device, number, samples)?;
         stars_links::write(device, number, chip, clockwork, samples)?;
+        wide::of_device(device, number, chip, clockwork, samples)?;
         system::write(device, Some(number), samples)?;
         engines(device, number, chip, samples)?;
         processors::of_device(device, number, chip, clockwork, samples)?;
@@ -51,6 +53,7 @@ pub(super) fn write(
     of_host(host, samples)?;
     system::write(host, None, samples)?;
     processors::of_host(host, samples)?;
+    wide::of_host(host, chip, clockwork)?;
     memory_of_operators(host, clockwork, network)
 }
 
@@ -71,16 +74,26 @@ impl File {
         self.writer.write(&self.buffer)
     }
 
+    pub(super) fn put_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writer.write(bytes)
+    }
+
     pub(super) fn finish(self) -> io::Result<()> {
         self.writer.finish()
     }
 }
 
 /// Memory, its traffic, and frequencies.
-fn of_device(directory: &Path, number: usize, clockwork: Clockwork, samples: u64) -> io::Result<()> {
+fn of_device(
+    directory: &Path,
+    number: usize,
+    chip: Chip,
+    clockwork: Clockwork,
+    samples: u64,
+) -> io::Result<()> {
     let file = |name: &str| File::new(directory, &format!("{name}.data.{number}"));
     let (mut memory, mut modules, mut hbm) = (file("npu_mem"), file("npu_module_mem"), file("hbm"));
-    let (mut ddr, mut llc) = (file("ddr"), file("llc"));
+    let mut ddr = file("ddr");
     for k in 0..samples {
         let micros = (k + 1) * INTERVAL / 1_000;
         for scope in 0..2 {
@@ -96,9 +109,6 @@ fn of_device(directory: &Path, number: usize, clockwork: Clockwork, samples: u64
             for event in 0..2 {
                 let count = 1_000_000 + k * 1_000 + u64::from(id * 10 + event);
                 hbm.put(&Hbm { time: micros, count, event, id })?;
-            }
-            for (place, event) in (1..).zip(LLC_EVENTS) {
-                llc.put(&Llc { time: micros, count: place * 1_000 + k, event, id })?;
             }
         }
         for direction in 0..2 {
@@ -116,9 +126,47 @@ fn of_device(directory: &Path, number: usize, clockwork: Clockwork, samples: u64
         record.changes[0] = Frequency { time: clockwork.device(INTERVAL / 10), value: 850 + kind };
         voltages.put(&record)?;
     }
-    [memory, modules, hbm, ddr, llc, frequency, voltages]
-        .into_iter()
-        .try_for_each(|file| file.writer.finish())
+    [memory, modules, hbm, ddr, frequency, voltages].into_iter().try_for_each(|file| file.writer.finish())?;
+    match chip {
+        Chip::V1_1_0 => printed_cache_events(directory, number, samples),
+        _ => cache_events(directory, number, samples),
+    }
+}
+
+/// Events of the last-level cache.
+fn cache_events(directory: &Path, number: usize, samples: u64) -> io::Result<()> {
+    let mut llc = File::new(directory, &format!("llc.data.{number}"));
+    for k in 0..samples {
+        let time = (k + 1) * INTERVAL / 1_000;
+        for id in 0..4 {
+            for (place, event) in (1..).zip(LLC_EVENTS) {
+                llc.put(&Llc { time, count: place * 1_000 + k, event, id })?;
+            }
+        }
+    }
+    llc.finish()
+}
+
+/// The same of a 310, where a tool prints them.
+fn printed_cache_events(directory: &Path, number: usize, samples: u64) -> io::Result<()> {
+    let mut text = "#           time             counts unit events\n".to_owned();
+    for k in 0..samples {
+        let time = (k + 1) * INTERVAL;
+        let names = [
+            "read_allocate",
+            "read_hit",
+            "read_noallocate",
+            "write_allocate",
+            "write_hit",
+            "write_noallocate",
+        ];
+        for (place, name) in (1..).zip(names) {
+            let count = place * 10_000 + k * 100;
+            let (seconds, rest) = (time / 1_000_000_000, time % 1_000_000_000);
+            let _ = writeln!(text, "{seconds:6}.{rest:09} {count:18}      hisi_l3c0_1/{name}/");
+        }
+    }
+    save(directory, &format!("llc.data.{number}"), &text)
 }
 
 /// Traffic over PCIe, HCCS and the network, whose times are the device's own.

@@ -8,8 +8,8 @@ use std::path::Path;
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::device::MAGIC;
 use opscope_cann_raw::links::{
-    AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DieQuality, DieTraffic, QUALITIES, Quality,
-    WideDieTraffic, function, link,
+    AcceleratorLevels, BandwidthLevels, ChipLink, DiePcie, DiePower, DieQuality, DieTraffic, QUALITIES,
+    Quality, WideDieTraffic, function, link,
 };
 use opscope_cann_raw::samples::UnifiedBus;
 
@@ -66,6 +66,13 @@ pub(super) fn write(
                 bandwidths[2..].iter_mut().for_each(|value| *value = small + u32::from(die));
                 let word = function::QUALITY | die << 10;
                 profile.put(&DieQuality { word, magic: MAGIC, time, bandwidths })?;
+            }
+            for die in 0..3 {
+                // The third has no cores, and its readings mean something else.
+                let mut readings = [0; 20];
+                readings[DiePower::MEGAHERTZ] = if die < 2 { 1_650 - 50 * (k as u16 % 2) + die } else { 45 };
+                let word = function::POWER | die << 10;
+                profile.put(&DiePower { word, magic: MAGIC, time, readings })?;
             }
             for port in 0..2 {
                 let (time, more) = ((k + 1) * INTERVAL / 1_000, u64::from(port));

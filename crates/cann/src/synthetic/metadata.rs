@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use opscope_cann_raw::Chip;
 use serde_json::json;
 
 use crate::synthetic::clockwork::{
@@ -90,7 +91,7 @@ pub(super) fn write(
             "aiv_sampling_interval": 10,
             "prof_level": "l1",
             "taskBlock": "off",
-            "llc_profiling": "read",
+            "llc_profiling": if chip == Chip::V1_1_0 { "bandwidth" } else { "read" },
             "hbm_profiling_events": "read,write",
             "ai_ctrl_cpu_profiling_events": "0x8,0x11",
             "ts_cpu_profiling_events": "0x8,0x11",

@@ -20,6 +20,7 @@ mod options;
 mod processors;
 mod single_operators;
 mod system;
+mod wide;
 
 pub use crate::synthetic::options::{SampleLayout, SampleMode, SampleOptions};
 pub use crate::synthetic::single_operators::write_single_operators;

@@ -1,6 +1,8 @@
 //! A device's reports of its tasks.
 
 use crate::columns::columns;
+use crate::tables::ccu::CcuTables;
+use crate::tables::fused::{FusedPartTable, InstructionTable};
 use crate::tables::launching::LaunchingTables;
 use crate::tables::samples::SampleTables;
 use opscope_trace::Losses;
@@ -290,6 +292,12 @@ pub struct DeviceTables {
     pub cache: TaskEventsTable,
     /// Counters of the translation of addresses.
     pub translation: TaskEventsTable,
+    /// Parts of fused tasks.
+    pub fused: FusedPartTable,
+    /// What cores executed.
+    pub instructions: InstructionTable,
+    /// Work of the units for collective communication.
+    pub ccu: CcuTables,
     /// Sampled quantities.
     pub samples: SampleTables,
     /// Dropped records.

@@ -3,6 +3,7 @@
 use crate::columns::columns;
 use crate::names::Names;
 use crate::tables::capture::CaptureTables;
+use crate::tables::ccu::CcuNotes;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::launching::GroupStreamsTable;
 use crate::tables::os_calls::OsCalls;
@@ -420,6 +421,8 @@ pub struct HostTables {
     pub group_streams: GroupStreamsTable,
     /// Steps of collective operations.
     pub communication_notes: CommunicationNoteTable,
+    /// Notes on the work of units for collective communication.
+    pub ccu: CcuNotes,
     /// Captured graphs.
     pub captures: CaptureTables,
     /// Memory that static graphs plan.

@@ -93,6 +93,20 @@ columns! {
     }
 }
 
+columns! {
+    /// Frequencies of dies, in the order of the files.
+    PowerTable,
+    /// The frequency of a die's AI cores.
+    PowerSample {
+        /// When; device ticks.
+        time: u64,
+        /// The die.
+        die: u16,
+        /// MHz.
+        megahertz: u16,
+    }
+}
+
 /// The samples of one device's scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct LinkTables {
@@ -106,6 +120,8 @@ pub struct LinkTables {
     pub links: ChipLinkTable,
     /// Bandwidth by quality of service.
     pub qualities: QualityTable,
+    /// Frequencies of dies.
+    pub power: PowerTable,
 }
 
 impl LinkTables {
@@ -116,5 +132,6 @@ impl LinkTables {
         self.dies.append(&mut next.dies);
         self.links.append(&mut next.links);
         self.qualities.append(&mut next.qualities);
+        self.power.append(&mut next.power);
     }
 }

@@ -4,9 +4,11 @@
 //! are hashes for which [`Names`](crate::Names) has the text.
 
 mod capture;
+mod ccu;
 mod communication;
 mod device;
 mod functions;
+mod fused;
 mod host;
 mod launching;
 mod links;
@@ -17,9 +19,11 @@ mod system;
 mod tensors;
 
 pub use capture::*;
+pub use ccu::*;
 pub use communication::*;
 pub use device::*;
 pub use functions::*;
+pub use fused::*;
 pub use host::*;
 pub use launching::*;
 pub use links::*;

@@ -52,6 +52,39 @@ columns! {
     }
 }
 
+/// An event of the last-level cache of a 310.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CacheEvent {
+    /// Reads of lines that may be kept.
+    ReadAllocate,
+    /// Reads of lines that aren't kept.
+    ReadNoAllocate,
+    /// Reads of lines that were there.
+    ReadHit,
+    /// Writes of lines that may be kept.
+    WriteAllocate,
+    /// Writes of lines that aren't kept.
+    WriteNoAllocate,
+    /// Writes of lines that were there.
+    WriteHit,
+    /// Lines that a processor of the device holds; its number.
+    Held(u8),
+}
+
+columns! {
+    /// Events of the last-level cache of a 310, in the order of the file.
+    CacheEventTable,
+    /// How often an event of the last-level cache of a 310 happened since the sample before.
+    CacheEventCount {
+        /// When; nanoseconds since the device's start.
+        time: u64,
+        /// The event.
+        event: CacheEvent,
+        /// How often.
+        count: u64,
+    }
+}
+
 columns! {
     /// Changes of a frequency or voltage, in the order of the file.
     FrequencyTable,
@@ -203,6 +236,8 @@ pub struct SampleTables {
     pub absolute: bool,
     /// Use of the last-level cache.
     pub llc: TrafficTable,
+    /// The same of a 310, which tells it otherwise.
+    pub cache_events: CacheEventTable,
     /// Traffic of the DDR memory.
     pub ddr: TrafficTable,
     /// The AI cores' frequency.

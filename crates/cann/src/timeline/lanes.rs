@@ -88,8 +88,12 @@ impl Lanes {
             (Layer::Llc, Dialect::Accelerated) => 27,
             (Layer::Dies, Dialect::Accelerated) => 28,
             (Layer::Quality, Dialect::Accelerated) => 29,
+            (Layer::Ccu, Dialect::Accelerated) => 30,
             // More than the bits for it hold, as in the reference.
+            (Layer::Instructions, Dialect::Accelerated) => 32,
             (Layer::UnifiedBus, Dialect::Accelerated) => 33,
+            (Layer::Fused, Dialect::Accelerated) => 35,
+            (Layer::Fused, _) => 18,
             (Layer::Overlap, Dialect::Accelerated) => 31,
             _ => {
                 next += 1;
@@ -172,7 +176,6 @@ fn is_passed_over(layer: Layer, chip: Chip) -> bool {
     let wide = matches!(chip, V6_1_0 | V6_2_0);
     let of_2020 = matches!(chip, V3_1_0 | V3_2_0 | V3_3_0);
     match layer {
-        Layer::Llc => chip == V1_1_0,
         Layer::Ddr => chip == V4_1_0 || wide,
         Layer::Nic => of_2020 || wide,
         Layer::Roce => of_2020 || small || wide,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::Dialect;
-use crate::facts::links::{accelerators, bandwidths, chip_links, die_name, die_rates, qualities};
+use crate::facts::links::{
+    accelerators, bandwidths, chip_links, die_frequencies, die_name, die_rates, qualities,
+};
 use crate::facts::view::DeviceView;
 use crate::quantities::SIO_EVENTS;
 use crate::tables::{AcceleratorSample, ChipLinkSample, LinkKind};
@@ -49,6 +51,22 @@ pub(super) fn bandwidth_levels(
         for (name, level) in [("L2 Buffer Bw Level", sample.buffer), ("Mata Bw Level", sample.access_table)] {
             counters.add_integers(0, name, time, &[(name, u64::from(level))]);
         }
+    }
+}
+
+/// The frequencies of dies.
+pub(super) fn die_frequencies_of(
+    device: &DeviceView<'_>,
+    counters: &mut Counters<'_>,
+    dialect: Dialect,
+    is_shown: impl Fn(i64) -> bool,
+) {
+    // The word for the value in each form of the reference.
+    let key = if dialect == Dialect::Accelerated { "MHz" } else { "value" };
+    for (time, sample) in die_frequencies(device).into_iter().filter(|(time, _)| is_shown(*time)) {
+        let lane = if dialect == Dialect::Accelerated { 0 } else { u64::from(sample.die) };
+        let name = format!("AI Core Freq Die {}", sample.die);
+        counters.add_integers(lane, &name, time, &[(key, u64::from(sample.megahertz))]);
     }
 }
 

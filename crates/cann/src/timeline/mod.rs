@@ -1,5 +1,6 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
+mod cache_events;
 mod communication;
 pub(crate) mod device;
 mod division;
@@ -15,6 +16,7 @@ mod read;
 pub(crate) mod samples;
 mod tracked_copies;
 mod training;
+mod wide;
 
 pub use read::AscendTimeline;
 

@@ -15,9 +15,11 @@ use crate::facts::view::{DeviceView, View};
 use crate::lane_choice::Layer;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
+use crate::timeline::cache_events::{self, has_cache_events};
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, name_lane};
 use crate::timeline::links;
+use crate::timeline::wide;
 
 /// A voltage before its first change, in mV.
 const DEFAULT_MILLIVOLTS: u32 = 900;
@@ -32,13 +34,17 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Hccs, has(|device| !device.device.tables.samples.hccs.is_empty())),
         (Layer::Nic, has(|device| !device.device.tables.samples.nic.is_empty())),
         (Layer::Roce, has(|device| !device.device.tables.samples.roce.is_empty())),
-        (Layer::Llc, has(|device| !cache_use(device).is_empty())),
+        (Layer::Llc, has(|device| !cache_use(device).is_empty() || has_cache_events(device, Layer::Llc))),
+        (Layer::LlcControl, has(|device| has_cache_events(device, Layer::LlcControl))),
         (Layer::NpuMemory, has(|device| !device.device.tables.samples.npu_memory.is_empty())),
         (Layer::Bandwidths, has(|device| !device.device.tables.samples.links.bandwidths.is_empty())),
         (Layer::ChipLinks, has(|device| !device.device.tables.samples.links.links.is_empty())),
         (Layer::Accelerators, has(|device| !device.device.tables.samples.links.accelerators.is_empty())),
         (Layer::Dies, has(|device| !device.device.tables.samples.links.dies.is_empty())),
         (Layer::UnifiedBus, has(|device| !device.device.tables.samples.unified_bus.is_empty())),
+        (Layer::Instructions, has(|device| !device.device.tables.instructions.is_empty())),
+        (Layer::Ccu, has(|device| !device.device.tables.ccu.missions.is_empty())),
+        (Layer::Fused, has(|device| !device.device.tables.fused.is_empty())),
         (Layer::Quality, has(|device| qualities(device).next().is_some())),
         (Layer::CoreUse, has(|device| !device.device.tables.samples.cores.is_empty())),
         (Layer::Frequency, has(has_frequency)),
@@ -58,6 +64,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
 /// Whether a device's cores change their frequency, which is then shown.
 fn has_frequency(device: &DeviceView<'_>) -> bool {
     matches!(device.device.metadata.chip(), Chip::V4_1_0 | Chip::V1_1_1 | Chip::V3_3_0)
+        || !device.device.tables.samples.links.power.is_empty()
 }
 
 /// The AI cores' frequency over time in MHz: from the collection's begin to its end.
@@ -88,7 +95,7 @@ pub(super) struct Counters<'a> {
 
 impl Counters<'_> {
     /// Names the layer, whose counters follow.
-    fn named(&mut self, name: &str) -> &mut Self {
+    pub(super) fn named(&mut self, name: &str) -> &mut Self {
         self.lanes.name_layer(self.events, self.layer, self.device, name);
         self
     }
@@ -148,6 +155,9 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
     let mut counters = Counters { lanes, layer, device: Some(device.device.id), events };
     let is_shown = |time: i64| view.shows_span(time, time);
     match layer {
+        Layer::Frequency if !tables.links.power.is_empty() => {
+            links::die_frequencies_of(device, counters.named("AI Core Freq"), view.dialect, is_shown);
+        }
         Layer::Frequency if has_frequency(device) => {
             counters.named("AI Core Freq").add_whole("AI Core Freq", "MHz", frequencies(device));
         }
@@ -179,6 +189,15 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         Layer::Quality if qualities(device).next().is_some() => {
             links::quality(device, counters.named("QoS"), view.dialect, is_shown);
         }
+        Layer::Instructions if !device.device.tables.instructions.is_empty() => {
+            wide::instructions(device, counters.named("Biu Perf"), is_shown);
+        }
+        Layer::Ccu if !device.device.tables.ccu.missions.is_empty() => {
+            wide::ccu(view, device, counters.named("CCU"), is_shown);
+        }
+        Layer::Fused if !device.device.tables.fused.is_empty() => {
+            wide::fused(view, device, counters.named("Fusion Task"), is_shown);
+        }
         Layer::UnifiedBus if !tables.unified_bus.is_empty() => {
             let name = if view.dialect == Dialect::Accelerated { "Ub" } else { "UB" };
             unified_bus(device, counters.named(name), is_shown);
@@ -207,6 +226,9 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         Layer::Nic if !tables.nic.is_empty() => ports(device, &tables.nic, counters.named("NIC"), is_shown),
         Layer::Roce if !tables.roce.is_empty() => {
             ports(device, &tables.roce, counters.named("RoCE"), is_shown)
+        }
+        Layer::Llc | Layer::LlcControl if has_cache_events(device, layer) => {
+            cache_events::cache_events(device, &mut counters, layer, is_shown);
         }
         Layer::Llc => {
             let uses = cache_use(device);

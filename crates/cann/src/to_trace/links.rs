@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::samples::Gathered;
-use crate::facts::links::{accelerators, bandwidths, chip_links, die_name, die_rates, qualities};
+use crate::facts::ccu::channel_rate;
+use crate::facts::links::{
+    accelerators, bandwidths, chip_links, die_frequencies, die_name, die_rates, qualities,
+};
 use crate::facts::view::DeviceView;
-use crate::quantities::{ACCELERATOR, ACCELERATOR_LEVELS, SIO, SIO_KINDS, SOC, SOC_LEVELS};
+use crate::quantities::{ACCELERATOR, ACCELERATOR_LEVELS, SIO, SIO_KINDS, SOC, SOC_LEVELS, die_frequency};
 use crate::tables::LinkKind;
 
 /// Adds what the scheduler of a device sampled.
@@ -39,6 +42,18 @@ pub(super) fn gather(gathered: &mut Gathered, device: &DeviceView<'_>) {
             series.add(key, time, value as f64);
         }
     }
+    for (time, sample) in die_frequencies(device) {
+        let key = Key { number: sample.die, ..Key::of(Kind::Frequency) };
+        series.add(key, time, f64::from(sample.megahertz));
+    }
+    for sample in device.device.tables.ccu.channels.rows() {
+        let key = Key {
+            number: u16::from(sample.channel),
+            place: usize::from(sample.unit),
+            ..Key::of(Kind::Channel)
+        };
+        series.add(key, device.time(sample.delays.time), channel_rate(device, sample.delays.mean));
+    }
     for quality in qualities(device) {
         let die = quality.die.map_or(-1, i32::from);
         let key = Key { event: quality.event, die, ..Key::of(Kind::Quality) };
@@ -57,6 +72,9 @@ enum Kind {
     Die,
     Link(LinkKind),
     Quality,
+    Frequency,
+    /// Of a unit for collective communication, which the place tells.
+    Channel,
 }
 
 /// The identity of a counter.
@@ -90,6 +108,8 @@ impl Key<'_> {
             Kind::Link(LinkKind::DiePcie) => {
                 (format!("chip PCIe of die {number} {}", ["written", "read"][*place]), "")
             }
+            Kind::Frequency => (die_frequency(u32::from(*number)), "MHz"),
+            Kind::Channel => (format!("CCU {place} channel {number} bandwidth"), "MB/s"),
             Kind::Quality if *die < 0 => (format!("QoS {event}"), "MB/s"),
             Kind::Quality => (format!("QoS {event} {die}"), "MB/s"),
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opscope_trace::{Counter, CounterId, Sample};
 
 use super::{Projection, links};
+use crate::facts::cache_events::{Accesses, CacheTraffic, Holders, cache_held, cache_traffic};
 use crate::facts::rates::{
     NetworkDeviceRates, Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates,
     network_device_rates, pcie_samples, pcie_unit, pcie_value, scope_name, share,
@@ -65,6 +66,31 @@ impl Gathered {
             let name = |quantity| format!("{LLC} {} {mode} {quantity}", part[0].id);
             self.add(name(HIT_RATE), "%", part.iter().map(|row| (row.time, row.hit_rate * 100.0)));
             self.add(name(THROUGHPUT), "MB/s", part.iter().map(|row| (row.time, row.throughput)));
+        }
+    }
+
+    /// Traffic of a 310's last-level cache, and who holds parts of it.
+    fn cache_events(&mut self, device: &DeviceView<'_>) {
+        use quantities::{HIT_RATE, HIT_THROUGHPUT, LLC, LLC_OF_AI, LLC_OF_CONTROL, READ, THROUGHPUT, WRITE};
+        let traffic = cache_traffic(device);
+        let sides: [(&str, fn(&CacheTraffic) -> Accesses); 2] =
+            [(READ, |sample| sample.read), (WRITE, |sample| sample.written)];
+        for (direction, side) in sides {
+            let mut add = |quantity, unit, value: fn(Accesses, f64) -> f64| {
+                let values = traffic.iter().map(|sample| (sample.time, value(side(sample), sample.seconds)));
+                self.add(format!("{LLC} {direction} {quantity}"), unit, values);
+            };
+            add(THROUGHPUT, "MB/s", |accesses, seconds| accesses.rounded_throughput(seconds)[0]);
+            add(HIT_RATE, "%", |accesses, _| accesses.hit_percent());
+            add(HIT_THROUGHPUT, "MB/s", |accesses, seconds| accesses.rounded_throughput(seconds)[1]);
+        }
+        for (name, holders) in [(LLC_OF_AI, Holders::Ai), (LLC_OF_CONTROL, Holders::Control)] {
+            let (processors, held) = cache_held(device, holders);
+            for place in 0..processors {
+                let values = held.iter().filter(|it| it.place == place);
+                let values = values.map(|it| (it.time, it.megabytes()));
+                self.add(format!("{name} {place}"), "MB", values);
+            }
         }
     }
 
@@ -166,6 +192,7 @@ impl Projection<'_> {
             self.frequencies(number, device);
             let mut gathered = Gathered::default();
             gathered.memory_traffic(device);
+            gathered.cache_events(device);
             gathered.memory(device);
             gathered.links(device);
             gathered.unified_bus(device);

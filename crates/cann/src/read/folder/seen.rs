@@ -48,7 +48,7 @@ impl fmt::Display for FileFate {
 }
 
 /// The begins of the names of files that nothing needs, and why.
-const NOT_NEEDED: [(&str, &str); 56] = [
+const NOT_NEEDED: [(&str, &str); 59] = [
     ("profiler_info", "settings of the collection"),
     ("profiler_metadata", "settings of the collection"),
     ("trace_view", "the database has these slices"),
@@ -77,6 +77,9 @@ const NOT_NEEDED: [(&str, &str); 56] = [
     ("hccs", "means only; timelines and databases have the traffic over time"),
     ("pcie", "means only; timelines and databases have the traffic over time"),
     ("llc_read_write", "means only; timelines and databases have the traffic over time"),
+    ("llc_bandwidth", "sums only; the timeline has the traffic over time"),
+    ("llc_", "sums only; the timeline has these values over time"),
+    ("ccu_", "details of collective communication, which no analysis asks for"),
     ("nic_", "means only; timelines and databases have the traffic over time"),
     ("roce_", "means only; timelines and databases have the traffic over time"),
     ("host_", "means only; databases have the host's load over time"),
@@ -105,6 +108,23 @@ const NOT_NEEDED: [(&str, &str); 56] = [
     ("dataset_iterator_profiling", "the preparation of data over time, which no analysis asks for"),
     ("flops", "estimates of operations; opscope counts them by the model"),
     ("parallel_strategy", "how the network is divided, and no times"),
+];
+
+/// The begin and end of the names of files of which opscope reads nothing although they hold something, and why.
+const NOT_READ: [(&str, &str, &str); 9] = [
+    ("memory_usage_", ".pb", "MindSpore's plan of memory as a protocol buffer, which opscope doesn't read"),
+    ("cluster_", "", "it sums up several ranks; opscope cluster reads the folders of the ranks themselves"),
+    ("request.csv", "", "requests of a server by msServiceProfiler, which opscope doesn't read"),
+    ("batch.csv", "", "batches of a server by msServiceProfiler, which opscope doesn't read"),
+    (
+        "kvcache.csv",
+        "",
+        "a server's cache of keys and values by msServiceProfiler, which opscope doesn't read",
+    ),
+    ("forward.csv", "", "a server's executions by msServiceProfiler, which opscope doesn't read"),
+    ("ms_service_", ".db", "calls of a server by msServiceProfiler, which opscope doesn't read"),
+    ("ascend_service_profiler_", ".db", "calls of a server by msServiceProfiler, which opscope doesn't read"),
+    ("profiler.db", "", "figures of a server by msServiceProfiler, which opscope doesn't read"),
 ];
 
 /// How a run is known by its times.
@@ -155,6 +175,9 @@ impl Fates {
                 FileFate::NotNeeded(why) => {
                     trace.count_loss(LossKind::FileNotNeeded, 1, &format!("{name}: {why}"));
                 }
+                FileFate::Failed(why) if !self.known.contains_key(&path) => {
+                    trace.count_loss(LossKind::FileNotRead, 1, &format!("{name}: {why}"));
+                }
                 FileFate::NotUnderstood => trace.count_loss(LossKind::FileNotUnderstood, 1, &name),
                 FileFate::Read(_) | FileFate::Failed(_) => {}
             }
@@ -167,6 +190,11 @@ impl Fates {
 /// The use of a file that nothing has asked for.
 fn fate_by_name(path: &Path, trace: &Trace) -> FileFate {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some((.., why)) =
+        NOT_READ.iter().find(|(begin, end, _)| name.starts_with(begin) && name.ends_with(end))
+    {
+        return FileFate::Failed((*why).to_owned());
+    }
     match NOT_NEEDED.iter().find(|(begin, _)| name.starts_with(begin)) {
         None => FileFate::NotUnderstood,
         Some(_) if begins_outside(path, trace) => FileFate::OfOtherRun(ANOTHER_TIME),

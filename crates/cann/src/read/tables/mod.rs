@@ -28,6 +28,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use opscope_formats::encoding::other_encoding;
 use opscope_formats::reading::Stop;
 use opscope_trace::{Nanoseconds, Trace};
 
@@ -42,6 +43,9 @@ pub enum ReadError {
     /// No column is one that the Ascend tools write.
     #[error("the first line names no columns of a table that the Ascend tools write")]
     NotATable,
+    /// Text in another encoding than UTF-8, of which no column is known.
+    #[error("the first line is in {0}; save the table as UTF-8, with an editor or 'iconv -t UTF-8'")]
+    Encoding(&'static str),
     /// A table of the Ascend tools, but one that sums up over the whole run, or has no times.
     #[error(
         "this table lists no tasks, inferences, ranges, samples or figures that opscope reads; give \
@@ -105,7 +109,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// When it is no table of the Ascend tools, or one of totals only.
 pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).ok_or(ReadError::NotATable)?;
-    match Kind::of(&header).ok_or(ReadError::NotATable)? {
+    match Kind::of(&header).ok_or_else(|| not_a_table(text))? {
         Kind::Tasks => {
             let mut kernels = Kernels::default();
             kernels.read(text, &header, stop);
@@ -119,13 +123,21 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     }
 }
 
+/// Why text whose columns aren't known is no table that is read.
+fn not_a_table(text: &[u8]) -> ReadError {
+    /// No line of headings is longer.
+    const LONGEST: usize = 1 << 16;
+    let line = text[..text.len().min(LONGEST)].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    other_encoding(line).map_or(ReadError::NotATable, ReadError::Encoding)
+}
+
 /// Reads a table of inferences.
 ///
 /// # Errors
 /// When it is none.
 pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
-    Ok(others::read_iterations(text, &header.ok_or(ReadError::NotATable)?, stop))
+    Ok(others::read_iterations(text, &header.ok_or_else(|| not_a_table(text))?, stop))
 }
 
 /// Reads a table of figures, of the kind that is given.
@@ -134,7 +146,7 @@ pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 /// When it is none.
 pub(super) fn read_stated(text: &[u8], kind: Stated, stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Stated(kind)));
-    Ok(kind.read(text, &header.ok_or(ReadError::NotATable)?, stop))
+    Ok(kind.read(text, &header.ok_or_else(|| not_a_table(text))?, stop))
 }
 
 /// Reads a table of samples over time.
@@ -142,7 +154,7 @@ pub(super) fn read_stated(text: &[u8], kind: Stated, stop: &Stop) -> Result<Trac
 /// # Errors
 /// When it is none.
 pub(super) fn read_samples(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
-    let header = samples_header(text).ok_or(ReadError::NotATable)?;
+    let header = samples_header(text).ok_or_else(|| not_a_table(text))?;
     Ok(others::read_samples(text, &header, stop))
 }
 
@@ -182,6 +194,6 @@ fn samples_header(text: &[u8]) -> Option<Header> {
 /// When it is no table of tasks.
 pub(super) fn read_tasks(text: &[u8], stop: &Stop, kernels: &mut Kernels) -> Result<(), ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Tasks));
-    kernels.read(text, &header.ok_or(ReadError::NotATable)?, stop);
+    kernels.read(text, &header.ok_or_else(|| not_a_table(text))?, stop);
     Ok(())
 }

@@ -286,6 +286,10 @@ fn tables_that_make_no_trace_are_refused_with_what_to_give_instead() {
     let error = read(b"Device_id,Model Name,Model ID,Fusion Op,Original Ops\n").unwrap_err();
     assert_eq!(error, ReadError::NoTrace);
     assert!(error.to_string().contains("kernel_details.csv"));
+    // "任务,时长" in GBK.
+    let error = read(b"\xc8\xce\xce\xf1,\xca\xb1\xb3\xa4(us)\n1,2\n").unwrap_err();
+    assert_eq!(error, ReadError::Encoding("GBK (GB 18030)"));
+    assert!(error.to_string().contains("as UTF-8"));
     for text in [&b""[..], b"a,b,c\n1,2,3\n", b"Name,Duration\n", b"\0\0", b"{\"a\": 1}"] {
         assert_eq!(read(text).unwrap_err(), ReadError::NotATable, "{text:?}");
         assert!(!looks_like(text), "{text:?}");

@@ -1,0 +1,202 @@
+//! Folders and tables of Ascend's tools as people keep them: devices, runs and forms side by side, tables that
+//! spreadsheets saved in other encodings, and the results of other tools.
+
+mod common;
+
+use common::{Place, number};
+use serde_json::Value;
+
+const HEADINGS: [&str; 8] = [
+    "Device_id",
+    "Op Name",
+    "OP Type",
+    "Task Type",
+    "Stream ID",
+    "Task Start Time(us)",
+    "Task Duration(us)",
+    "Input Shapes",
+];
+
+/// The same headings in Chinese, as the vendor's manuals have them.
+const CHINESE: [&str; 8] = [
+    "设备ID",
+    "算子名称",
+    "算子类型",
+    "任务类型",
+    "流ID",
+    "任务开始时间（us）",
+    "任务耗时（微秒）",
+    "输入形状",
+];
+
+/// Microseconds since 1970.
+const BEGIN: u64 = 1_736_412_474_000_000;
+const DAY: u64 = 24 * 3_600 * 1_000_000;
+
+/// A table of three operators on a device, each 5 µs long, the first `later` microseconds after the begin.
+fn rows(device: u32, later: u64) -> Vec<[String; 8]> {
+    let row = |number: u64| {
+        [
+            device.to_string(),
+            format!("conv{number}"),
+            "Conv2D".to_owned(),
+            "AI_CORE".to_owned(),
+            "2".to_owned(),
+            format!("{}.250", BEGIN + later + 10 * number),
+            "5.000".to_owned(),
+            "\"1,3,224,224\"".to_owned(),
+        ]
+    };
+    (0..3).map(row).collect()
+}
+
+/// A table with its cells in an order, between separators.
+fn table(headings: [&str; 8], rows: &[[String; 8]], order: [usize; 8], separator: char) -> String {
+    let written = |cell: &str| match cell.contains([separator, '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    };
+    let line = |cells: [&str; 8]| order.map(|column| written(cells[column])).join(&separator.to_string());
+    let mut lines = vec![line(headings)];
+    lines.extend(rows.iter().map(|row| line(row.each_ref().map(String::as_str))));
+    lines.join("\r\n") + "\r\n"
+}
+
+const IN_ORDER: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+const TURNED: [usize; 8] = [7, 5, 3, 1, 6, 4, 2, 0];
+
+fn utf16(text: &str, low_first: bool) -> Vec<u8> {
+    let bytes = |unit: u16| if low_first { unit.to_le_bytes() } else { unit.to_be_bytes() };
+    std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(bytes).collect()
+}
+
+/// The operators of a profile as `analyze` tells them, and how long they took together.
+fn answer(place: &Place, path: &str) -> (Value, f64) {
+    let answer = place.done(&["analyze", path, "--json"]).json();
+    let rows = answer["rows"].as_array().expect("rows");
+    let sum = rows.iter().map(|row| number(row, "/sum_ns")).sum();
+    (answer["rows"].clone(), sum)
+}
+
+#[test]
+fn a_table_is_the_same_whatever_language_encoding_separator_and_order_it_was_saved_in() {
+    let place = Place::new();
+    let rows = rows(0, 0);
+    let plain = table(HEADINGS, &rows, IN_ORDER, ',');
+    let commas = |text: String| text.replace(".250", ",250").replace("5.000", "5,000");
+    place.write("plain.csv", &plain);
+    let (expected, sum) = answer(&place, "plain.csv");
+    assert_eq!(sum, 15_000.0, "{expected:#}");
+    let chinese = table(CHINESE, &rows, TURNED, ',');
+    for (name, content) in [
+        ("mark.csv", format!("\u{feff}{plain}").into_bytes()),
+        ("order.csv", table(HEADINGS, &rows, TURNED, ',').into_bytes()),
+        ("semicolons.csv", commas(table(HEADINGS, &rows, TURNED, ';')).into_bytes()),
+        ("tabs.csv", table(HEADINGS, &rows, IN_ORDER, '\t').into_bytes()),
+        ("chinese.csv", chinese.clone().into_bytes()),
+        ("utf16le.csv", utf16(&chinese, true)),
+        ("utf16be.csv", utf16(&plain, false)),
+        // Excel's "Unicode text".
+        ("utf16tabs.txt", utf16(&table(CHINESE, &rows, IN_ORDER, '\t'), true)),
+    ] {
+        place.write(name, content);
+        assert_eq!(answer(&place, name).0, expected, "{name}");
+    }
+}
+
+#[test]
+fn an_encoding_that_is_not_read_is_named_with_what_to_do() {
+    let place = Place::new();
+    // "设备ID,算子名称,任务耗时(us)" as a Chinese edition of a spreadsheet saves it.
+    let headings =
+        b"\xc9\xe8\xb1\xb8ID,\xcb\xe3\xd7\xd3\xc3\xfb\xb3\xc6,\xc8\xce\xce\xf1\xba\xc4\xca\xb1(us)\r\n";
+    let content = [&headings[..], b"0,conv0,5\r\n"].concat();
+    place.write("gbk.csv", &content);
+    for command in ["analyze", "import", "advise"] {
+        place.fails(1, &["gbk.csv", "GBK (GB 18030)", "save it as UTF-8"], &[command, "gbk.csv"]);
+    }
+    let unmarked = utf16(&table(HEADINGS, &rows(0, 0), IN_ORDER, ','), true)[2..].to_vec();
+    place.write("unmarked.csv", unmarked);
+    place.fails(1, &["unmarked.csv", "UTF-16"], &["analyze", "unmarked.csv"]);
+    // In a folder it costs what it holds.
+    std::fs::create_dir(place.path("run")).expect("a folder");
+    place.write("run/op_summary_1.csv", table(HEADINGS, &rows(0, 0), IN_ORDER, ','));
+    place.write("run/op_summary_2.csv", &content);
+    let told = place.done(&["analyze", "run", "--json"]).json();
+    assert_eq!(number(&told, "/overview/tasks"), 3.0, "{told:#}");
+    let losses = told["losses"].to_string();
+    assert!(losses.contains("file-not-read") && losses.contains("GBK (GB 18030)"), "{losses}");
+}
+
+#[test]
+fn devices_runs_and_forms_side_by_side_are_told_apart() {
+    let place = Place::new();
+    for folder in ["run", "run/before"] {
+        std::fs::create_dir(place.path(folder)).expect("a folder");
+    }
+    let both: Vec<_> = rows(0, 0).into_iter().chain(rows(1, 3)).collect();
+    place.write("run/op_summary_20250109.csv", table(HEADINGS, &both, IN_ORDER, ','));
+    let slice = |device: u64, number: u64| {
+        let start = BEGIN + 3 * device + 10 * number;
+        format!(
+            r#"{{"ph":"X","name":"conv{number}","pid":{},"tid":2,"ts":"{start}.250","dur":5,
+                "args":{{"Task Type":"AI_CORE","Physic Stream Id":2}}}}"#,
+            5_120 + device
+        )
+    };
+    let named = |device: u64| {
+        let pid = 5_120 + device;
+        format!(
+            r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"Ascend Hardware"}}}},
+               {{"ph":"M","name":"process_labels","pid":{pid},"args":{{"labels":"NPU {device}"}}}}"#
+        )
+    };
+    let slices = (0..2).flat_map(|device| {
+        std::iter::once(named(device)).chain((0..3).map(move |number| slice(device, number)))
+    });
+    place.write("run/msprof_20250109.json", format!("[{}]", slices.collect::<Vec<_>>().join(",")));
+    let records = |later: u64| {
+        format!(
+            "Device_id,Component,Timestamp(us),Total Allocated(KB),Total Reserved(KB),Device\n\
+             0,GE,{}.250\t,4,8,NPU:0\n",
+            BEGIN + later
+        )
+    };
+    place.write("run/memory_record_20250109.csv", records(5));
+    // Of the day after.
+    place.write("run/memory_record_20250110.csv", records(DAY));
+    place.write("run/memory_usage_0.pb", b"\x0a\x00");
+    place.write("run/cluster_step_trace_time.csv", "Step,Type\n");
+
+    let told = place.done(&["analyze", "run", "--json"]).json();
+    assert_eq!(number(&told, "/overview/tasks"), 6.0, "each once, on its device: {told:#}");
+    let first = place.done(&["analyze", "run", "--device", "1", "--json"]).json();
+    assert_eq!(number(&first, "/executions"), 3.0, "{first:#}");
+    let json = place.done(&["info", "run", "--json"]).json();
+    let fate = |name: &str| json["content"][format!("file {name}")].as_str().unwrap_or_default().to_owned();
+    for (name, begins) in [
+        ("op_summary_20250109.csv", "read: "),
+        ("msprof_20250109.json", "read: "),
+        ("memory_record_20250109.csv", "read: "),
+        ("memory_usage_0.pb", "not read: MindSpore's plan of memory"),
+        ("cluster_step_trace_time.csv", "not read: it sums up several ranks"),
+    ] {
+        assert!(fate(name).starts_with(begins), "{name}: {}", fate(name));
+    }
+    let other = ["of another run: ", "not needed: "];
+    let later = fate("memory_record_20250110.csv");
+    assert!(other.iter().any(|begins| later.starts_with(begins)) || later.starts_with("read: "), "{later}");
+}
+
+#[test]
+fn folders_of_a_server_s_requests_are_named_for_what_they_are() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("output")).expect("a folder");
+    for name in ["request.csv", "batch.csv", "kvcache.csv", "chrome_tracing.json"] {
+        place.write(&format!("output/{name}"), "[]");
+    }
+    place.fails(1, &["output", "msServiceProfiler", "chrome_tracing.json"], &["analyze", "output"]);
+    std::fs::create_dir(place.path("collected")).expect("a folder");
+    place.write("collected/ms_service_4242.db", "");
+    place.fails(1, &["collected", "ms_service_profiler.parse"], &["analyze", "collected"]);
+}
