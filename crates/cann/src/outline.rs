@@ -3,6 +3,7 @@
 use opscope_cann_raw::host::level;
 
 use crate::facts::calls::call_name;
+use crate::facts::collectives::Collectives;
 use crate::facts::marks::executed_marks;
 use crate::facts::view::View;
 use crate::join::Joined;
@@ -42,8 +43,9 @@ impl Outline {
         let api = &joined.data.host.api;
         let mut calls = (0..api.len()).filter(|&row| matches!(api.level()[row], level::ACL | level::MODEL));
         let copies: usize = view.devices.iter().map(|device| device.joined.copies.len()).sum();
+        let collectives = Collectives::new(&view).operations.len();
         Self {
-            tasks: launched.len() + copies + executed_marks(&view).len(),
+            tasks: launched.len() + copies + collectives + executed_marks(&view).len(),
             tasks_before_begin: joined.all_losses().total(LossKind::TimeBeforeStart),
             calls: api.len() + joined.data.host.os_calls.table.len(),
             has_launches: launched.contains(&true),

@@ -3,6 +3,7 @@
 //! A trace's zero is the begin of the collection. An operator is a row for each model, name and
 //! combination of shapes; the tasks that executed it point to it.
 
+mod collectives;
 mod links;
 mod measured;
 mod samples;
@@ -45,6 +46,7 @@ pub fn to_trace_until(joined: &Joined, stop: &Stop) -> Trace {
     projection.iterations();
     projection.calls();
     projection.tasks();
+    projection.collectives();
     projection.copies();
     projection.marks();
     projection.ranges();

@@ -41,6 +41,10 @@ impl Sum {
     fn and(self, other: Self) -> Self {
         Self { count: self.count + other.count, time: self.time + other.time }
     }
+
+    fn without(self, other: Self) -> Self {
+        Self { count: self.count - other.count, time: self.time - other.time }
+    }
 }
 
 /// Number and time of the rows that a part of the project holds of a run. `None` where it has no rows of
@@ -135,6 +139,16 @@ fn marks(joined: &Joined) -> Sum {
     }
     let of_program = host.rows().filter(|tx| tx.mstx).filter_map(|tx| spans.get(&tx.mark));
     Sum::of(of_program.map(|(first, last)| (last - first) as f64))
+}
+
+/// Collective operations as a whole: tasks of the trace, each in the stream of a group, but of no native table.
+fn collectives(trace: &Trace) -> Sum {
+    const FIRST_GROUP: u64 = 1 << 32;
+    let is_of_group = |task: &opscope_trace::Task| {
+        task.stream.is_some_and(|stream| trace.streams.number()[stream.index()] >= FIRST_GROUP)
+    };
+    let of_groups = trace.tasks.iter().filter(|(_, task)| is_of_group(task));
+    Sum::of(of_groups.map(|(_, task)| task.duration.0 as f64))
 }
 
 fn of_trace(trace: &Trace) -> Holds {
@@ -276,7 +290,9 @@ fn of_timeline(joined: &Joined, folder: &Path, options: ExportOptions) -> Holds 
     export_timeline(joined, folder, "0", options).expect("space on disk");
     let text = std::fs::read_to_string(folder.join("msprof_0.json")).expect("a timeline");
     let events: Vec<Value> = serde_json::from_str(&text).expect("JSON");
-    let slices = || events.iter().filter(|event| event["ph"] == "X");
+    // Parts of fused tasks stand beside the tasks.
+    let is_part = |event: &Value| event["args"].get("Fusion Task Type").is_some();
+    let slices = || events.iter().filter(|event| event["ph"] == "X" && !is_part(event));
     let time = |event: &Value| event["dur"].as_f64().expect("a duration") * 1_000.0;
     let with = |argument: &str| {
         Some(Sum::of(slices().filter(|event| event["args"].get(argument).is_some()).map(time)))
@@ -334,17 +350,28 @@ fn is_conserved(joined: &Joined, what: &str) {
     let trace = to_trace(joined);
     let ((native, wholes), of_trace) = (native(joined), of_trace(&trace));
     assert!(native.tasks.is_some_and(|sum| sum.count > 0), "{what}: nothing to compare");
-    let with_marks = Holds { tasks: native.tasks.map(|tasks| tasks.and(marks(joined))), ..native };
+    let collectives = collectives(&trace);
+    let besides = marks(joined).and(collectives);
+    let with_marks = Holds { tasks: native.tasks.map(|tasks| tasks.and(besides)), ..native };
     with_marks.must_equal(&of_trace, &format!("{what}: native tables and trace"));
     let own = of_own_database(&trace, folder.path());
     of_trace.must_equal(&own, &format!("{what}: trace and opscope's database"));
-    let of_trace = Holds { tasks: native.tasks, ..of_trace };
+    let operators = of_trace.operators.map(|operators| operators.without(collectives));
+    let of_trace = Holds { tasks: native.tasks, operators, ..of_trace };
     let options = everything(joined);
     let tables = of_tables(joined, folder.path(), options);
     of_trace.must_equal(&tables, &format!("{what}: trace and tables"));
     let timeline = of_timeline(joined, folder.path(), options);
     of_trace.must_equal(&timeline, &format!("{what}: trace and timeline"));
     if let Some(database) = of_database(joined, folder.path()) {
+        let of_groups = Connection::open(folder.path().join("msprof_0.db")).expect("a database").query_row(
+            "SELECT count(*), coalesce(sum(endNs - startNs), 0) FROM COMMUNICATION_OP",
+            [],
+            |row| Ok(Sum { count: row.get::<_, i64>(0)? as u64, time: row.get::<_, i64>(1)? as f64 }),
+        );
+        let tasks = |sum| Holds { tasks: Some(sum), ..Holds::default() };
+        tasks(of_groups.unwrap_or_default())
+            .must_equal(&tasks(collectives), &format!("{what}: collective operations"));
         // It has tasks as a whole and their parts.
         let tasks = of_trace.tasks.map(|tasks| tasks.and(wholes));
         Holds { tasks, ..of_trace }

@@ -7,12 +7,16 @@
 mod common;
 
 use opscope_cann::join::Joined;
+use opscope_cann::read::database;
 use opscope_cann::tables::{DeviceTables, ServerPhase};
 use opscope_cann::{
-    Data, LossKind, SampleLayout, SampleMode, SampleOptions, discover, export_database, write_sample,
+    Data, LossKind, SampleLayout, SampleMode, SampleOptions, discover, export_database, to_trace,
+    write_sample,
 };
 use opscope_cann_raw::launching::{DeviceStep, kind};
 use opscope_cann_raw::{Chip, Record};
+use opscope_formats::reading::Stop;
+use opscope_trace::{ExecutionUnit, Trace};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -211,6 +215,33 @@ fn the_database_has_operations_and_steps_of_both_sides() {
     let kernels =
         format!("SELECT count(*) FROM COMPUTE_TASK_INFO WHERE {} LIKE '%AicpuKernel'", text("name"));
     assert_eq!(count(&kernels), 0);
+}
+
+/// Name, stream, begin since 1970 and length of the operations of a trace as a whole.
+fn operations(trace: &Trace) -> Vec<(String, String, i64, i64)> {
+    let text = |id| trace.strings.get(id).to_owned();
+    let zero = trace.clock.unix_zero.expect("a wall clock");
+    let whole = trace.tasks.iter().filter(|(_, task)| task.unit == ExecutionUnit::Communication);
+    let mut found: Vec<_> = whole
+        .map(|(_, task)| {
+            let stream = trace.streams.get(task.stream.expect("a stream"));
+            assert!(task.operator.is_some() && task.launched_by.is_some(), "{task:?}");
+            (text(task.name), text(stream.name), task.start.0 + zero, task.duration.0)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_trace_of_the_raw_records_has_the_operations_that_a_database_gives() {
+    let joined = sample(Chip::V4_1_0);
+    let raw = operations(&to_trace(&joined));
+    assert_eq!(raw.len(), 36);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = export_database(&joined, directory.path(), "0").expect("space on disk").expect("a database");
+    let read = database::read_file(&path, &Stop::default()).expect("a database");
+    assert_eq!(raw, operations(&read));
 }
 
 /// A device's tables of a profile whose AI CPU left these bytes, how many records were lost, and how many phases

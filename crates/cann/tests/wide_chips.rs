@@ -80,7 +80,7 @@ fn copies_are_told_by_what_the_runtime_noted() {
     profile.add("compact.memcpy_info", &MemcpyInfo { head, bytes: 4_096, most: 8_192, direction: 1 });
     profile.run(1, SDMA, (200, 210));
     let events = profile.timeline();
-    let is_task = |event: &&Value| event["ph"] == "X" && event["args"]["Task Id"] == 1;
+    let is_task = |event: &&Value| event["args"]["Task Id"] == 1 && event["args"].get("Task Type").is_some();
     let args = &events.iter().find(is_task).expect("a task")["args"];
     assert_eq!((&args["size(B)"], &args["operation"]), (&json!(4_096), &json!("host to device")));
 }

@@ -11,6 +11,10 @@ pub(super) const HARDWARE: [&str; 2] = ["Ascend Hardware", "Task Scheduler"];
 /// The process of calls; in 2022 it was named after their libraries, separated by commas.
 pub(super) const CALLS: &str = "CANN";
 
+/// The processes of what happens within tasks on chips 15 and 16: work of the units for collective communication,
+/// instructions of cores, parts of fused tasks, and blocks.
+pub(super) const WITHIN_TASKS: [&str; 4] = ["CCU", "Biu Perf", "Fusion Task", "Block Detail"];
+
 /// The process of calls of the operating system.
 pub(super) const OS_CALLS: &str = "OS Runtime API";
 

@@ -100,7 +100,7 @@ enum Role {
         /// Whether the file has the streams.
         repeated: bool,
     },
-    /// Figures that the exporter worked out from the other lanes.
+    /// Figures that the exporter worked out from the other lanes, and what happened within their tasks.
     Derived,
     /// Ranges and marks of the program, and whatever has no other place.
     Ranges,
@@ -133,6 +133,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &Processes) -> Vec<Option<Rol
             }
             name if is_of_communication(name) => Role::Communication { device },
             "Overlap Analysis" => Role::Derived,
+            name if lanes::WITHIN_TASKS.contains(&name) && own.is_some() => Role::Derived,
             // PyTorch's own lanes have the real process's number.
             _ if !processes.is_vendors(lane.pid) => return None,
             lanes::OS_CALLS => Role::SystemCalls,

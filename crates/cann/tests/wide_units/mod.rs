@@ -3,8 +3,10 @@
 //!
 //! Round number k begins k + 1 intervals of 10 ms after the begin; the device's counter has nanoseconds.
 
+use opscope_cann::read::AscendTimeline;
 use opscope_cann::{ExportOptions, LossKind, export_database, export_timeline, to_trace};
 use opscope_cann_raw::Chip;
+use opscope_formats::reading::Stop;
 use serde_json::Value;
 
 use crate::common::edited::Edited;
@@ -95,7 +97,7 @@ fn the_timeline_shows_units_instructions_fused_tasks_and_the_frequency_of_dies()
         let slice = instructions.iter().find(|slice| slice["name"] == unit).expect("a unit");
         let start: f64 = slice["ts"].as_str().expect("a time").parse().expect("a number");
         assert!(
-            start > 1_760_000_000_010_000.0 && start < 1_760_000_000_010_000.0 + begins,
+            start >= 1_760_000_000_010_000.0 && start < 1_760_000_000_010_000.0 + begins,
             "{unit}: {start}"
         );
         assert!(slice["dur"].as_f64().is_some_and(|duration| duration > 0.0), "{slice}");
@@ -114,6 +116,19 @@ fn the_timeline_shows_units_instructions_fused_tasks_and_the_frequency_of_dies()
         assert_eq!((values.len(), &values[0]["args"]["MHz"]), (4, &first.into()));
     }
     assert!(!events.iter().any(|event| event["name"] == "AI Core Freq Die 2"), "it has no cores");
+}
+
+#[test]
+fn what_happens_within_tasks_becomes_neither_ranges_nor_tasks_of_a_timeline_that_is_read() {
+    let (directory, joined) = sample(Chip::V6_1_0);
+    let files =
+        export_timeline(&joined, directory.path(), "0", ExportOptions::default()).expect("space on disk");
+    let whole = files.iter().find(|file| file.ends_with("msprof_0.json")).expect("the timeline");
+    let bytes = std::fs::read(whole).expect("a file");
+    let trace =
+        opscope_formats::chrome::read_with(&bytes, &[&AscendTimeline], &Stop::default()).expect("a timeline");
+    let raw = to_trace(&joined);
+    assert_eq!((trace.tasks.len(), trace.ranges.len()), (raw.tasks.len(), raw.ranges.len()));
 }
 
 #[test]
