@@ -34,7 +34,7 @@ record! {
 }
 
 record! {
-    /// What a loop of instructions moves.
+    /// A note on the bytes that a loop of instructions moves.
     GroupInfo, 256 {
         /// The common head.
         0 head: Head,

@@ -66,7 +66,7 @@ fn core_of(stream: &str) -> Option<(u16, u8)> {
     Some((group.parse().ok()?, core as u8))
 }
 
-/// What was read of a core so far.
+/// The words of a core that were read so far.
 #[derive(Default)]
 struct Reader {
     group: u16,

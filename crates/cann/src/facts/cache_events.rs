@@ -14,7 +14,7 @@ const MEGABYTE: f64 = 1_048_576.0;
 /// The decimals of values over time.
 const DECIMALS: usize = 6;
 
-/// What was counted in one direction: all accesses, and those that hit.
+/// Counts in one direction: all accesses, and those that hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Accesses {
     pub(crate) all: u64,

@@ -43,7 +43,7 @@ columns! {
 columns! {
     /// Notes on loops, in the order of the file.
     LoopNoteTable,
-    /// What a loop moves.
+    /// The bytes that a loop moves, and how it reduces them.
     LoopNote {
         /// The task.
         task: u32,

@@ -294,7 +294,7 @@ pub struct DeviceTables {
     pub translation: TaskEventsTable,
     /// Parts of fused tasks.
     pub fused: FusedPartTable,
-    /// What cores executed.
+    /// Busy stretches and checkpoints of cores.
     pub instructions: InstructionTable,
     /// Work of the units for collective communication.
     pub ccu: CcuTables,

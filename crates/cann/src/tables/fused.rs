@@ -25,7 +25,7 @@ columns! {
 }
 
 columns! {
-    /// What cores executed, by core.
+    /// Busy stretches and checkpoints of cores, by core.
     InstructionTable,
     /// A stretch in which a unit of a core was busy, or a checkpoint.
     Instruction {
