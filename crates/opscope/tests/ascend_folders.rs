@@ -120,8 +120,8 @@ fn an_encoding_that_is_not_read_is_named_with_what_to_do() {
     place.fails(1, &["unmarked.csv", "UTF-16"], &["analyze", "unmarked.csv"]);
     // In a folder it costs what it holds.
     std::fs::create_dir(place.path("run")).expect("a folder");
-    place.write("run/op_summary_1.csv", table(HEADINGS, &rows(0, 0), IN_ORDER, ','));
-    place.write("run/memory_record_1.csv", &content);
+    place.write("run/op_summary_20250109101112.csv", table(HEADINGS, &rows(0, 0), IN_ORDER, ','));
+    place.write("run/memory_record_20250109101112.csv", &content);
     let told = place.done(&["analyze", "run", "--json"]).json();
     assert_eq!(number(&told, "/overview/tasks"), 3.0, "{told:#}");
     let losses = told["losses"].to_string();
