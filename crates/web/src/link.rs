@@ -89,13 +89,43 @@ pub fn styles(names: &[String], read: Read<'_>) -> Result<String, LinkError> {
                 return Err(fault(number + 1, format!("`{end}` would end the style")));
             }
         }
-        // Within a rule no line is part of a text.
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            all.push_str(line);
-            all.push('\n');
-        }
+        all.push_str(&without_blanks(&text));
     }
     Ok(all)
+}
+
+/// A style without comments, and without the blanks that nothing depends on.
+fn without_blanks(style: &str) -> String {
+    let mut shorter = String::with_capacity(style.len());
+    let mut rest = style;
+    while let Some(letter) = rest.chars().next() {
+        let length = match letter {
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+            _ if letter.is_whitespace() => rest.len() - rest.trim_start().len(),
+            _ => letter.len_utf8(),
+        };
+        match letter {
+            '/' if length > 1 => {}
+            _ if letter.is_whitespace() => {
+                let before = shorter.chars().next_back().unwrap_or('{');
+                let behind = rest[length..].chars().next().unwrap_or('}');
+                if !"{};,: ".contains(before) && !"{};,".contains(behind) {
+                    shorter.push(' ');
+                }
+            }
+            // The last declaration of a rule needs no semicolon.
+            '}' => {
+                if shorter.ends_with(';') {
+                    shorter.pop();
+                }
+                shorter.push('}');
+            }
+            _ => shorter.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+    }
+    shorter
 }
 
 struct Linker<'r> {
@@ -373,6 +403,14 @@ mod tests {
     }
 
     #[test]
+    fn styles_lose_blanks_and_comments_and_keep_what_selects() {
+        let style = "/* a { } */\n.a > .b ::before, .c:not([x=\"a, b\"]) {\n  content: \"; \";\n  width: calc(100% - 4px);\n}\n@media print { .a { color: red; } }\n";
+        let read = |_: &str| Ok(style.to_owned());
+        let expected = ".a > .b ::before,.c:not([x=\"a, b\"]){content:\"; \";width:calc(100% - 4px)}@media print{.a{color:red}}";
+        assert_eq!(styles(&["style/a.css".to_owned()], &read).as_deref(), Ok(expected));
+    }
+
+    #[test]
     fn styles_load_nothing_and_end_nothing() {
         let of = |text: &str| {
             let read = |_: &str| Ok(text.to_owned());
@@ -380,7 +418,7 @@ mod tests {
         };
         assert_eq!(
             of("a { b: url(data:image/png;base64,AA) }").unwrap(),
-            "a { b: url(data:image/png;base64,AA) }\n"
+            "a{b:url(data:image/png;base64,AA)}"
         );
         assert_eq!(of("\n@import 'x';").unwrap_err(), "style/a.css:2: a page loads nothing");
         assert!(of("a { b: url(https://x) }").is_err() && of("</style>").is_err());

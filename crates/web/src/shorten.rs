@@ -1,4 +1,5 @@
-//! A script made shorter: without blanks and comments, and with short names of its own variables.
+//! A script made shorter: without blanks, comments and marks that nothing depends on, and with short names of its own
+//! variables.
 //!
 //! Half of a script is names that nobody but its author needs. Names of properties and of the browser's own things
 //! stay; each other name becomes a shorter one throughout the script or, where only one statement of the script knows
@@ -46,9 +47,18 @@ pub fn shorten(text: &str) -> String {
     let roles = brackets.roles(&tokens);
     let statements = statements(&tokens, &brackets);
     let names = short_names(&tokens, &roles, &statements, &brackets.bound(&tokens, &roles));
+    let parts = needless(&tokens, &brackets);
     let mut shorter = String::with_capacity(text.len());
     for (at, token) in tokens.iter().enumerate() {
         let name = names[statements[at]].get(token.text).filter(|_| roles[at] != Role::Other);
+        match parts[at] {
+            Part::Needless => continue,
+            Part::Comma => {
+                shorter.push(',');
+                continue;
+            }
+            Part::Needed => {}
+        }
         if at > 0 && needs_break(&tokens[at - 1], token) {
             shorter.push('\n');
         } else if shorter.chars().next_back().is_some_and(|last| needs_blank(last, token.text)) {
@@ -61,6 +71,7 @@ pub fn shorten(text: &str) -> String {
                 shorter.push_str(name);
             }
             (Some(name), _) => shorter.push_str(name),
+            (None, Role::Other) => shorter.push_str(in_short(token, &tokens[..at], tokens.get(at + 1))),
             (None, _) => shorter.push_str(token.text),
         }
     }
@@ -510,6 +521,74 @@ fn short_name(mut number: usize) -> String {
     }
 }
 
+/// The use of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Needed,
+    Needless,
+    /// It and the word behind it only begin another declaration.
+    Comma,
+}
+
+/// The use of each token: semicolons and commas that end a list aren't needed, and declarations behind one another need
+/// one `const` or `let`.
+fn needless(tokens: &[Token<'_>], brackets: &Brackets) -> Vec<Part> {
+    let opens: BTreeMap<usize, usize> = brackets.closes.iter().map(|(open, close)| (*close, *open)).collect();
+    // The empty statement of a loop, and the empty place of an array, are meant.
+    let is_meant = |at: usize| {
+        let Some(before) = at.checked_sub(1) else { return true };
+        let head =
+            opens.get(&before).and_then(|open| open.checked_sub(1)).map_or("", |head| tokens[head].text);
+        let is_head = tokens[before].text == ")" && is_one_of(head, "if while for");
+        is_head || matches!(tokens[before].text, "[" | "," | ";" | "{" | "else")
+    };
+    let mut parts = vec![Part::Needed; tokens.len()];
+    // By the bracket around it, the word that the statement which is open there begins with.
+    let mut begun: BTreeMap<Option<usize>, &str> = BTreeMap::new();
+    let mut begins = true;
+    for (at, token) in tokens.iter().enumerate() {
+        let (bracket, opened) = brackets.around[at];
+        if std::mem::take(&mut begins) && token.text != "}" {
+            begun.insert(opened, token.text);
+        }
+        if token.kind != Kind::Mark {
+            continue;
+        }
+        let word = begun.get(&opened).copied().filter(|word| is_one_of(word, "const let"));
+        let next = tokens.get(at + 1).map_or("", |next| next.text);
+        let ends = matches!(next, "}" | "]" | ")") && !is_meant(at);
+        match token.text {
+            ";" if bracket == Bracket::Block && word == Some(next) => {
+                (parts[at], parts[at + 1]) = (Part::Comma, Part::Needless);
+            }
+            ";" if bracket == Bracket::Block => {
+                begins = true;
+                if ends {
+                    parts[at] = Part::Needless;
+                }
+            }
+            "," if ends => parts[at] = Part::Needless,
+            "{" => begins = true,
+            // A declaration ends with its semicolon.
+            "}" => begins = word.is_none(),
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// A word or number as short as it can be written.
+fn in_short<'t>(token: &Token<'t>, before: &[Token<'_>], next: Option<&Token<'_>>) -> &'t str {
+    let is_member = before.last().is_some_and(|last| matches!(last.text, "." | "?."));
+    let is_key = next.is_some_and(|next| matches!(next.text, ":" | "(")) && begins_member(before);
+    match token.text {
+        "true" if token.kind == Kind::Word && !is_member && !is_key => "!0",
+        "false" if token.kind == Kind::Word && !is_member && !is_key => "!1",
+        number if token.kind == Kind::Number && number.starts_with("0.") && number.len() > 2 => &number[1..],
+        text => text,
+    }
+}
+
 /// Whether two tokens on two lines would be one statement on one.
 fn needs_break(before: &Token<'_>, token: &Token<'_>) -> bool {
     let may_end = before.kind != Kind::Mark || matches!(before.text, ")" | "]" | "}" | "++" | "--");
@@ -538,7 +617,7 @@ mod tests {
     #[test]
     fn variables_get_short_names_and_members_keep_theirs() {
         becomes("const value = other.value + { value: 1 }.value;", "const a=other.value+{value:1}.value;");
-        becomes("function sum(first, second) { return first + second; }", "function a(b,c){return b+c;}");
+        becomes("function sum(first, second) { return first + second; }", "function a(b,c){return b+c}");
         becomes("const { start, end: last = start, ...rest } = it;", "const{start:a,end:b=a,...c}=it;");
         becomes("let one = 1, two = call(one);\none + two;", "let a=1,b=call(a);a+b;");
         becomes(
@@ -551,23 +630,23 @@ mod tests {
         );
         becomes(
             "const o = { size(width) { return width; }, async go() {} };",
-            "const a={size(b){return b;},async go(){}};",
+            "const a={size(b){return b},async go(){}};",
         );
         becomes(
             "class Off extends Error { constructor(text) { super(text); this.text = text; } }",
-            "class a extends Error{constructor(b){super(b);this.text=b;}}",
+            "class a extends Error{constructor(b){super(b);this.text=b}}",
         );
         becomes("const o = { a: async x => x, b: c * d, d };", "const a={a:async b=>b,b:c*d,d};");
         becomes(
             "function go() { const at = Math.max(1); return () => at; }",
-            "function a(){const b=Math.max(1);return()=>b;}",
+            "function a(){const b=Math.max(1);return()=>b}",
         );
-        becomes("try { f(); } catch (problem) { g(problem); }", "try{f();}catch(a){g(a);}");
+        becomes("try { f(); } catch (problem) { g(problem); }", "try{f()}catch(a){g(a)}");
     }
 
     #[test]
     fn names_of_the_browser_and_names_that_only_look_free_stay() {
-        becomes("const a1 = a; const long = document.title;", "const b=a;const c=document.title;");
+        becomes("const a1 = a; const long = document.title;", "const b=a,c=document.title;");
         becomes("const x = (top) => top + name;", "const a=(top)=>top+name;");
         becomes("const c = d => d; return { c };", "const a=b=>b;return{c:a};");
     }
@@ -601,12 +680,45 @@ mod tests {
     }
 
     #[test]
+    fn marks_that_end_a_list_go_and_those_that_mean_something_stay() {
+        becomes("const f = () => { go({ a: 1, }, [2, ],); };", "const a=()=>{go({a:1},[2])};");
+        becomes("const holes = [, 1, , ];", "const a=[,1,,];");
+        becomes(
+            "function f() { for (; next();); while (more()); if (is) ; }",
+            "function a(){for(;next(););while(more());if(is);}",
+        );
+        becomes("class A { b = 1; c() { d(); } }", "class a{b=1;c(){d()}}");
+    }
+
+    #[test]
+    fn declarations_behind_one_another_become_one() {
+        becomes("const one = 1;\nconst two = { of: one };\nlet three = 3;", "const a=1,c={of:a};let b=3;");
+        becomes(
+            "const f = () => { go(); };\nconst g = f;\nlet h = 1;\nlet i = 2;",
+            "const a=()=>{go()},b=a;let c=1,d=2;",
+        );
+        becomes(
+            "if (is) { const one = 1; }\nconst two = 2;\ngo();\nconst three = 3;",
+            "if(is){const a=1}\nconst b=2;go();const a=3;",
+        );
+        becomes("for (const it of list) go(it);\nconst one = 1;", "for(const a of list)go(a);const a=1;");
+    }
+
+    #[test]
+    fn values_are_written_in_short_and_members_of_their_names_are_not() {
+        becomes(
+            "return { is: true, false: [0.5, 10.5, true] }.true ? false : .5;",
+            "return{is:!0,false:[.5,10.5,!0]}.true?!1:.5;",
+        );
+    }
+
+    #[test]
     fn cases_have_blocks_and_lines_that_end_without_a_semicolon_stay_lines() {
         becomes(
             "switch (kind) { case \"a\": { left(); break; } default: { right(); } }",
-            "switch(kind){case\"a\":{left();break;}default:{right();}}",
+            "switch(kind){case\"a\":{left();break}default:{right()}}",
         );
         becomes("function f() {}\nfunction g() {}\nf();\ng();", "function a(){}\nfunction b(){}\na();b();");
-        becomes("a(\n  1,\n)\n  .then(b)\n  .end();", "a(1,).then(b).end();");
+        becomes("a(\n  1,\n)\n  .then(b)\n  .end();", "a(1).then(b).end();");
     }
 }
