@@ -64,5 +64,5 @@ mod words;
 
 pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};
 pub use server::{Ended, Server, ServerError};
-pub use session::{Loader, Problem, Reading, Subject};
+pub use session::{Change, Loader, Problem, Reading, Subject};
 pub use single_file::{Report, Section, fingerprint};

@@ -261,8 +261,12 @@ impl Asked {
     }
 }
 
-/// Answers within the time that an answer may take. Only those who were let in keep the server awake.
+/// Answers within the time that an answer may take. Only those who were let in keep the server awake, and not those pages
+/// that only ask whether something has changed.
 async fn within_limits(State(asked): State<Arc<Asked>>, request: Request, next: Next) -> Response {
+    if request.uri().query() == Some("watch") {
+        return in_time(next.run(request), asked.patience).await;
+    }
     asked.note();
     asked.under_way.fetch_add(1, Ordering::Relaxed);
     let answer = in_time(next.run(request), asked.patience).await;

@@ -33,6 +33,15 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
+/// What became of a profile's files since they were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// One was written to.
+    Changed,
+    /// One isn't there any more.
+    Gone,
+}
+
 /// A profile that was read. The answers about it are the caller's, the same that its command line prints.
 pub trait Subject: Send + Sync {
     /// The profile.
@@ -52,6 +61,11 @@ pub trait Subject: Send + Sync {
     /// # Errors
     /// When they can't be compared.
     fn since(&self, before: &dyn Subject) -> Result<Value, Problem>;
+
+    /// What became of its files since then, of which the answers know nothing.
+    fn change(&self) -> Option<Change> {
+        None
+    }
 
     /// For subjects that ask others of their own kind.
     fn as_any(&self) -> &dyn Any;
@@ -225,6 +239,11 @@ impl Session {
                 Some(State::Reading(reading)) => reading.tell(&mut of),
                 Some(State::Ready(shown)) => {
                     (of["state"], of["fingerprint"]) = (json!("ready"), shown.report["fingerprint"].clone());
+                    match shown.subject.change() {
+                        Some(Change::Changed) => of["change"] = json!("changed"),
+                        Some(Change::Gone) => of["change"] = json!("gone"),
+                        None => {}
+                    }
                 }
                 Some(State::Failed(problem)) => {
                     of["state"] = json!("failed");

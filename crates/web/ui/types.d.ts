@@ -40,6 +40,8 @@ interface LinkState {
   hide: string[];
   pin: string[];
   k: Flag[];
+  /** those of the other profile */ kb: Flag[];
+  /** whether counters have the scale of all their values */ y: boolean;
   v: string | null;
   lang: Language | null;
   theme: Theme | null;
@@ -197,7 +199,8 @@ interface Metric { name: string; unit: string; mean: number }
 type Profile = import("./data/profile.js").Profile;
 type AppOfOne = ReturnType<typeof import("./state/app.js").of_profile>;
 // `other` is what the timeline shows of the profile before a change, of which `is_other` is true.
-interface App extends AppOfOne { other: App | null; is_other: boolean }
+interface App extends AppOfOne { other: App | null; is_other: boolean; /** the visible part of its timeline */ picture: (() => TimelinePicture | null) | null }
+type TimelinePicture = import("./timeline/picture.js").TimelinePicture;
 type Texts = typeof import("./locale/en.js").en;
 type Key = keyof Texts;
 type Palette = import("./parts/colours.js").Palette;

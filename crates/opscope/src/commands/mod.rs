@@ -36,6 +36,7 @@ mod sample_prof;
 pub mod serve;
 pub mod show;
 pub mod sql;
+mod stamp;
 pub mod tune;
 mod vendor;
 pub mod whatif;

@@ -20,11 +20,12 @@ use opscope_open::{Progress, Source};
 use opscope_run::Interrupt;
 use opscope_trace::Trace;
 use opscope_web::graph::Graph;
-use opscope_web::{Embedded, Ended, Loader, Problem, Reading, Server, Subject};
+use opscope_web::{Change, Embedded, Ended, Loader, Problem, Reading, Server, Subject};
 use serde_json::{Value, json};
 
 use super::html::{self, Content, Origin, against_of, command_line, name_of, with_page};
 use super::run::ShapeArguments;
+use super::stamp::Stamp;
 use super::{analyze, limit};
 use crate::exit::{Exit, UsageError, with_causes};
 use crate::interrupt;
@@ -179,11 +180,13 @@ impl Profiles {
             return Err(UsageError(text).into());
         }
         let origin = Origin::of(&source);
+        // As they are before reading: a change while it goes on may be read half.
+        let stamp = Stamp::of(path);
         reading.step("read");
         let told = Steps { reading, request: self.request };
         let opened = profile::read_telling(source, Tell::Warnings, &told, &self.terminal)?;
         profile::warn_of_unread(&opened, &self.terminal);
-        Ok(Served { path: path.to_owned(), opened, origin, known: Arc::clone(&self.known) })
+        Ok(Served { path: path.to_owned(), stamp, opened, origin, known: Arc::clone(&self.known) })
     }
 }
 
@@ -208,6 +211,7 @@ impl Progress for Steps<'_> {
 /// A profile that was read, with what its page is told.
 struct Served {
     path: PathBuf,
+    stamp: Stamp,
     opened: Opened,
     origin: Origin,
     known: Arc<AboutModel>,
@@ -247,6 +251,10 @@ impl Subject for Served {
         let changes = against_of(before, after, true, None)
             .and_then(|against| Ok(json!({ "against": against.facts(), "compare": against.answer(after)? })));
         changes.map_err(|error| problem(&error))
+    }
+
+    fn change(&self) -> Option<Change> {
+        self.stamp.change()
     }
 
     fn as_any(&self) -> &dyn Any {

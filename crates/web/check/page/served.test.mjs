@@ -28,7 +28,7 @@ function trace(name, tasks = 3000) {
 }
 
 // A timeline for other viewers is the server's to write.
-const SERVED_ONLY = "PNG\nJSON\n";
+const SERVED_ONLY = "CSV\nJSON\n";
 
 /** The texts of all screens, without the command and the name of what it makes. */
 async function texts_of(page) {
@@ -36,7 +36,7 @@ async function texts_of(page) {
   for (const key of ["1", "2", "i", "3", "7", "8"]) {
     await page.keyboard.press(key);
     await settled(page);
-    texts[key] = (await page.evaluate(() => document.body.innerText)).replaceAll(/opscope (?:report|serve)[^\n]*/g, "COMMAND").replace(SERVED_ONLY, "PNG\n");
+    texts[key] = (await page.evaluate(() => document.body.innerText)).replaceAll(/opscope (?:report|serve)[^\n]*/g, "COMMAND").replace(SERVED_ONLY, "CSV\n");
   }
   return texts;
 }
@@ -173,6 +173,14 @@ test("several profiles are chosen from a list, and one that can't be read says w
   await server.end();
 });
 
+test("a page that has all it needs finds out by itself that its server is gone", { skip }, async () => {
+  const server = await serve(trace("whole.json", 20));
+  const { page, close } = await open(server.url);
+  await server.end();
+  await page.waitForFunction(() => /doesn't answer/.test(document.body.innerText), null, { timeout: 30000 });
+  await close();
+});
+
 test("a server that goes away is told of, and what is there stays", { skip }, async () => {
   const server = await serve(trace("gone.json"), "--slices", "500");
   const { page, close } = await open(server.url);
@@ -187,17 +195,23 @@ test("a server that goes away is told of, and what is there stays", { skip }, as
   await close();
 });
 
-test("of a file that changes while it is served stays what was read", { skip }, async () => {
+test("of a file that changes while it is served stays what was read, and the page says that it changed", { skip }, async () => {
   const file = trace("changing.json");
   const server = await serve(file, "--slices", "500");
   const { page, seen, close } = await open(server.url);
   await page.keyboard.press("3");
   await settled(page);
   const before = await page.locator("main#screen").innerText();
+  const said = (text) => page.waitForFunction((it) => document.querySelector(".facts").innerText.includes(it), text, { timeout: 30000 });
+  assert.doesNotMatch(await page.locator(".facts").innerText(), /has changed/);
   for (const change of [() => fs.appendFileSync(file, "\n]}garbage"), () => fs.truncateSync(file, 1000), () => fs.rmSync(file)]) {
     change();
+    // A page that is looked at finds out by itself.
+    await said("A file has changed or is gone");
     // Tiles that the page has not got yet, and all of it anew.
     await page.evaluate((at) => { location.hash = `#/timeline?t=${at}..${at + 400000}`; }, 5_700_000_000 + Math.round(1e6 * fs.existsSync(file)));
+    // Until the page has written its address.
+    await link_of(page);
     await page.waitForTimeout(300);
     await page.goto(`${new URL(server.url).origin}/#/operators`);
     await page.reload();

@@ -95,6 +95,24 @@ test("L lays the selected slices on one another, the shift is dragged, moved by 
   await close();
 });
 
+test("flags of both are in the link, and both are in the picture", { skip }, async () => {
+  const file = report_of(made);
+  const { page, seen, close } = await open(file, { hash: `#/timeline?k=${first(own)}:mine&kb=${first(other)}:theirs` });
+  const link = await link_of(page);
+  assert.match(link, new RegExp(`k=${first(own)}:mine.*kb=${first(other)}:theirs`));
+  const lower = await page.locator(".timeline").last().locator("canvas.rows-canvas").boundingBox();
+  await page.mouse.move(lower.x + lower.width / 2, lower.y + 30);
+  await page.keyboard.press("k");
+  assert.match(await link_of(page), /kb=\d+:2,\d+:theirs/);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".toolbar").getByRole("button", { name: "SVG" }).click()]);
+  const drawn = fs.readFileSync(await download.path(), "utf8");
+  assert.equal(drawn.split("mine").length, 2);
+  assert.equal(drawn.split("theirs").length, 2);
+  assert.equal(drawn.split(">inferences").length, 3, "a row of each");
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
 test("a group of the comparison is seen on both sides, and an arrow leads to where its point is now", { skip }, async () => {
   const { page, seen, close } = await open(report_of(made), { hash: "#/compare" });
   await page.locator(".compare .grid-row").first().click();

@@ -171,6 +171,73 @@ test("a link brings back view, selection, range, flags, filter and theme; its wr
   await wrong.close();
 });
 
+test("what is visible is saved as a drawing, as a picture of twice its size and as a table", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story()), { hash: "#/timeline?t=5650000000..5680000000&k=5660000000:here" });
+  const saved = async (name) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".toolbar").getByRole("button", { name, exact: true }).click()]);
+    return fs.readFileSync(await download.path());
+  };
+  const drawn = (await saved("SVG")).toString();
+  for (const text of ["any stream busy", "Device 0: 310P", "warm-up 1 · ", "inference 3 · ", ">here<"]) assert.ok(drawn.includes(text), text);
+  const size = (name) => Number(new RegExp(`^<svg[^>]* ${name}="([\\d.]+)"`).exec(drawn)[1]);
+  const fills = [...drawn.matchAll(/<rect[^>]* fill="([^"]+)"/g)].map((it) => it[1]);
+  assert.ok(new Set(fills).size > 5 && fills.length < 20_000, `${new Set(fills).size} colours, ${fills.length} shapes`);
+  const picture = await saved("PNG");
+  assert.equal(picture.toString("latin1", 1, 4), "PNG");
+  assert.deepEqual([picture.readUInt32BE(16), picture.readUInt32BE(20)], [2 * size("width"), 2 * size("height")].map(Math.floor));
+  const lines = (await saved("CSV")).toString().split("\n");
+  assert.equal(lines[0], "Group,Row,Slices,Busy,Busy share,Longest");
+  assert.match(lines.find((it) => it.includes("any stream busy")), /^Device 0: 310P,any stream busy,\d+,[\d.]+ ms,[\d.]+ %,/);
+  assert.deepEqual(seen.errors, []);
+  assert.deepEqual(seen.requests.filter((it) => !it.startsWith("blob:")).length, 1, seen.requests.join(" "));
+  await close();
+});
+
+test("flags have the reader's names, and counters the scale of all their values where that is asked for", { skip }, async () => {
+  const { page, seen, close } = await open(report_of(story()), { hash: "#/timeline?k=5660000000:1&t=5650000000..5680000000" });
+  const name = page.getByLabel(/^Flags /);
+  await name.fill("the slow one");
+  await name.press("Enter");
+  assert.match(await link_of(page), /k=5660000000:the%20slow%20one/);
+  const rows = () => page.locator("canvas.rows-canvas").evaluate((it) => it.toDataURL());
+  const before = await rows();
+  await page.getByRole("button", { name: "Full scale" }).click();
+  await settled(page);
+  assert.match(await link_of(page), /y=all/);
+  assert.notEqual(await rows(), before);
+  assert.deepEqual(seen.errors, []);
+  await close();
+});
+
+test("a chosen type limits the operators by a chip, and findings are limited to a family", { skip }, async () => {
+  const { page, close } = await open(report_of(story()), { hash: "#/operators?sel=type:Relu" });
+  const types = () => page.locator(".grid-row [aria-colindex='3']").allInnerTexts();
+  assert.deepEqual([...new Set(await types())], ["Relu"]);
+  await page.locator(".operators .chip", { hasText: "Relu" }).getByRole("button").click();
+  await settled(page);
+  assert.ok(new Set(await types()).size > 1);
+  await page.keyboard.press("7");
+  await settled(page);
+  const all = await page.locator(".finding").count();
+  await page.getByLabel("Family").selectOption("G");
+  await settled(page);
+  const ids = await page.locator(".finding .tags .tag:first-of-type").allInnerTexts();
+  assert.ok(ids.length > 0 && ids.length < all && ids.every((it) => it.startsWith("G")), ids.join(" "));
+  await close();
+});
+
+test("each screen is copied as a command", { skip }, async () => {
+  const { page, close } = await open(report_of(story()));
+  await page.evaluate(() => { globalThis.copied = []; Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { globalThis.copied.push(text); } } }); });
+  for (const key of "12345678") {
+    await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Copy as command" }).click();
+  }
+  const copied = await page.evaluate(() => globalThis.copied);
+  assert.deepEqual(copied.map((it) => it.split(" ").slice(0, 2).join(" ")), ["show", "report", "analyze", "report", "analyze", "compare", "advise", "info"].map((it) => `opscope ${it}`));
+  await close();
+});
+
 test("the search finds operators, calls, findings and commands, and Enter goes there", { skip }, async () => {
   const { page, close } = await open(report_of(story()));
   await page.keyboard.press("/");

@@ -65,6 +65,16 @@ function meanings(text) {
     } else if ((ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node)) && ts.isIdentifier(node.name)) {
       found.push(`member ${node.name.text}`);
       ts.forEachChild(node, (child) => { if (child !== node.name) visit(child); });
+    } else if (ts.isVariableStatement(node)) {
+      ts.forEachChild(node, visit);
+    } else if (ts.isVariableDeclarationList(node)) {
+      // Declarations behind one another are written as one.
+      for (const it of node.declarations) {
+        found.push(String(node.flags & ts.NodeFlags.BlockScoped));
+        visit(it);
+      }
+    } else if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken && /^[01]$/.test(node.operand.getText())) {
+      found.push(String(node.operand.getText() === "0" ? ts.SyntaxKind.TrueKeyword : ts.SyntaxKind.FalseKeyword));
     } else {
       const has_text = ts.isLiteralExpression(node) || ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
       found.push(has_text ? `${node.kind} ${node.rawText ?? node.text}` : String(node.kind));

@@ -7,7 +7,7 @@ import { within, zoomed, panned, steps, moment } from "../../ui/timeline/scale.j
 
 test("a link says all of the state, and the state comes back from it", () => {
   const state = { ...empty_state(), screen: "timeline", p: 1, b: 0, o: -1500, t: [-1200345, 2400000], m: [5, 9], sel: "task:1234", q: "type:Conv >50us", g: "type", s: "-count", c: "stream",
-    fold: ["d0"], hide: ["d0/tasks//a,b~c/3/0/0"], pin: ["host/calls/python 4711/100/100/0/0"], k: [{ at: 77, name: "here, there" }], v: "9f3a12cd", lang: "zh", theme: "dark" };
+    fold: ["d0"], hide: ["d0/tasks//a,b~c/3/0/0"], pin: ["host/calls/python 4711/100/100/0/0"], k: [{ at: 77, name: "here, there" }], kb: [{ at: -5, name: "A" }], y: true, v: "9f3a12cd", lang: "zh", theme: "dark" };
   const { state: back, wrong } = parse_link(format_link(state));
   assert.deepEqual(back, state);
   assert.deepEqual(wrong, []);

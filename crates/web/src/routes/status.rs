@@ -9,5 +9,7 @@ use super::json_of;
 use crate::session::Session;
 
 pub(crate) async fn status(State(session): State<Arc<Session>>) -> Response {
-    json_of(session.status().to_string().into())
+    // Whether files have changed is asked of their disks.
+    let status = tokio::task::spawn_blocking(move || session.status().to_string()).await;
+    json_of(status.unwrap_or_default().into())
 }

@@ -456,6 +456,31 @@ fn a_server_that_nobody_asks_ends_by_itself() {
 }
 
 #[test]
+fn a_page_that_only_looks_for_changes_keeps_no_server_awake() {
+    let server = Server::bind(Some(0)).unwrap();
+    let (port, token) = (server.port(), server.door.token.clone());
+    let loader = Profiles { stop: Arc::new(AtomicBool::new(true)) };
+    let page = std::thread::spawn(move || {
+        let ask = format!(
+            "GET /api/status?watch HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        let mut answers = 0;
+        while let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            let mut answer = String::new();
+            let asked = stream.write_all(ask.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+            answers += u32::from(asked.is_ok() && answer.starts_with("HTTP/1.1 200"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        answers
+    });
+    let begun = Instant::now();
+    let ended =
+        server.run(loader, || begun.elapsed() > Duration::from_secs(60), Some(Duration::from_secs(1)));
+    assert_eq!(ended.unwrap(), Ended::Idle);
+    assert!(page.join().unwrap() > 0, "it was answered to");
+}
+
+#[test]
 fn only_this_machine_is_listened_to_and_a_port_in_use_is_named() {
     let first = Server::bind(None).unwrap();
     assert!((FIRST_PORT..FIRST_PORT + PORTS).contains(&first.port()));

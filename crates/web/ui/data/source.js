@@ -41,16 +41,16 @@ function seen_from(report, its) {
   return { ...report, ...its, against: null, compare: report.compare && { ...report.compare, groups } };
 }
 
-/** @typedef {{ number: number, name: string, state: "waiting" | "reading" | "ready" | "failed", step?: string, bytes?: number, of_bytes?: number, error?: string, hint?: string | null }} ProfileState */
+/** @typedef {{ number: number, name: string, state: "waiting" | "reading" | "ready" | "failed", step?: string, bytes?: number, of_bytes?: number, error?: string, hint?: string | null, change?: "changed" | "gone" }} ProfileState */
 /** @typedef {ReturnType<typeof served>} ServedSource */
 
 export function served() {
   const server = make_server();
   return {
     trouble: server.trouble,
-    /** How far each profile is. @returns {Promise<ProfileState[]>} */
-    async profiles() {
-      return (await server.json("status")).profiles;
+    /** How far each profile is. @param {string} [how] `?watch` for who only waits for changes @returns {Promise<ProfileState[]>} */
+    async profiles(how = "") {
+      return (await server.json(`status${how}`)).profiles;
     },
     /** A profile that is ready, and the one that it is compared with. @param {number} number @param {number | null} before */
     async open(number, before) {

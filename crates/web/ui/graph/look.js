@@ -2,12 +2,10 @@
 
 import { t, word } from "../locale/texts.js";
 import { about, percent } from "../parts/units.js";
-import { colour_of_type } from "../parts/colours.js";
+import { BOUNDS, BOUND_SIGNS, CHANGE_SIGNS, colour_of_type } from "../parts/colours.js";
 import { shown } from "../parts/text.js";
 import { FATES, KIND } from "./graph.js";
 import { change_of } from "../state/selected.js";
-
-const BOUNDS = ["compute", "memory", "neither"];
 
 /** The limit of a part's operator: 1 to 3, 0 where that isn't known. @param {Profile} profile @param {Graph} graph @param {number} at */
 const bound_of = (profile, graph, at) => Number(/** @type {any} */ (profile.operators[graph.operator[at] - 1])?.bound ?? 0);
@@ -56,6 +54,8 @@ export function make_look(app, graph, by, times) {
       if (by === "type") return graph.type(at) === "" ? "" : palette.css[colour_of_type(graph.type(at))];
       return figure(at) > 0 && most > 0 ? step(figure(at) / most) : "";
     },
+    /** The same without colour, where it isn't a scale. @param {number} at */
+    sign: (/** @type {number} */ at) => (by === "bound" ? BOUND_SIGNS[bound_of(app.profile, graph, at) - 1] : by === "change" ? CHANGE_SIGNS[sign_of(at)] : "") ?? "",
     bar: (/** @type {number} */ at) => (most > 0 ? Math.min(1, figure(at) / most) : 0),
     /** @returns {[string, string][]} colours with what they say */
     legend() {
@@ -67,8 +67,8 @@ export function make_look(app, graph, by, times) {
         const types = new Set(Array.from(times, (_, at) => at).filter((at) => graph.type(at) !== "" && times[at] > 0).sort((a, b) => times[b] - times[a]).map((at) => graph.type(at)));
         return [...types].slice(0, 8).map((it) => [palette.css[colour_of_type(it)], shown(it, 30)]);
       }
-      if (by === "change") return /** @type {const} */ (["faster", "same", "slower"]).map((it, at) => [changes[at], word("change", it)]);
-      if (by === "bound") return BOUNDS.map((it, at) => [palette.css[[0, 4, 14][at]], word("bound", it)]);
+      if (by === "change") return /** @type {const} */ (["faster", "same", "slower"]).map((it, at) => [changes[at], `${CHANGE_SIGNS[at]} ${word("change", it)}`]);
+      if (by === "bound") return BOUNDS.map((it, at) => [palette.css[[0, 4, 14][at]], `${BOUND_SIGNS[at]} ${word("bound", it)}`]);
       if (most === 0) return [];
       return [0.01, 0.0625, 0.25, 0.5625, 1].map((part) => [step(part), by === "call" || most < whole / 100 ? about(most * part) : percent(most * part / whole)]);
     },

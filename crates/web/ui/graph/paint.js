@@ -106,6 +106,12 @@ function draw_box(pen, palette, scene, box, labels, zoom) {
   pen.setLineDash(graph.fate[part] >= REMOVED && !holds ? [5, 3] : []);
   if (labels || open || strong || chained || graph.fate[part] === REMOVED) pen.stroke();
   pen.setLineDash([]);
+  const sign = look.sign(part);
+  if (sign && !labels && !open) {
+    pen.fillStyle = ink(colour, palette);
+    pen.font = `${h * 0.6}px ${SANS}`;
+    pen.fillText(sign, x + w / 2 - h * 0.3, y + h / 2);
+  }
   if (labels || (open && h * zoom > 60)) {
     const size = open && !labels ? Math.min(12 / zoom, 20) : 12;
     const time = scene.times[part] > 0 ? (holds || open ? `${about(scene.times[part])} · ${percent(look.share(part))}` : about(scene.times[part])) : "";
@@ -126,7 +132,7 @@ function draw_box(pen, palette, scene, box, labels, zoom) {
     if (!open) {
       pen.fillStyle = palette.soft;
       pen.font = `11px ${SANS}`;
-      pen.fillText(fitting(pen, shown(holds ? `${graph.nodes[part]} ×` : graph.label(part), 60), w - 16), x + 8, y + 26);
+      pen.fillText(fitting(pen, shown(`${sign}${sign && " "}${holds ? `${graph.nodes[part]} ×` : graph.label(part)}`, 60), w - 16), x + 8, y + 26);
       const bar = look.bar(part);
       if (colour) {
         pen.fillStyle = colour;
@@ -162,7 +168,7 @@ function fitting(pen, text, room) {
   return size <= room ? text : `${text.slice(0, Math.max(1, Math.floor((text.length * room) / size) - 1))}…`;
 }
 
-/** The whole graph as the text of an SVG file. @param {Palette} palette @param {Scene} scene */
+/** The whole graph as a drawing. @param {Palette} palette @param {Scene} scene */
 export function as_svg(palette, scene) {
   const { places, graph, look, times } = scene;
   const parts = places.boxes.map(({ part, x, y, w, h, open }) => {
@@ -174,7 +180,7 @@ export function as_svg(palette, scene) {
     return svg("g", null,
       svg("rect", { x, y, width: w, height: h, rx: 5, fill: open ? (graph.kind[part] === KIND.fused && colour) || palette.raised : colour || palette.background, stroke: palette.strong_line, "stroke-dasharray": graph.fate[part] >= REMOVED ? "5 3" : null }),
       text(8, 15, title, { fill: on }), text(w - 8, 15, time, { "text-anchor": "end", fill: on }),
-      open ? null : text(8, 29, shown(graph.label(part), 26), { fill: on }), svg("title", null, shown(graph.name(part))));
+      open ? null : text(8, 29, shown(`${look.sign(part)} ${graph.label(part)}`.trim(), 26), { fill: on }), svg("title", null, shown(graph.name(part))));
   });
   const lines = places.lines.map((it) => {
     let way = "";
@@ -182,6 +188,6 @@ export function as_svg(palette, scene) {
     return svg("path", { d: way, fill: "none", stroke: palette.strong_line, "stroke-dasharray": it.is_order || it.is_back ? "4 4" : null });
   });
   const [under, over] = [parts.filter((_, at) => places.boxes[at].open), parts.filter((_, at) => !places.boxes[at].open)];
-  const box = `-20 -20 ${Math.ceil(places.width + 40)} ${Math.ceil(places.height + 40)}`;
-  return new XMLSerializer().serializeToString(svg("svg", { viewBox: box, "font-family": "sans-serif" }, svg("rect", { x: -20, y: -20, width: "100%", height: "100%", fill: palette.background }), under, lines, over));
+  const [width, height] = [Math.ceil(places.width + 40), Math.ceil(places.height + 40)];
+  return svg("svg", { viewBox: `-20 -20 ${width} ${height}`, width, height, "font-family": "sans-serif" }, under, lines, over);
 }

@@ -85,6 +85,10 @@ export function make_palette(dark) {
 
 /** The limits of a roofline, in the order of their numbers from 1. */
 export const BOUNDS = ["compute", "memory", "neither"];
+/** Those limits as signs beside their colours. */
+export const BOUND_SIGNS = "●■▲";
+/** Faster, same and slower as signs. */
+export const CHANGE_SIGNS = "▼=▲";
 
 /** Places in `fills`. */
 export const FILL = { colours: 1, faded: 1 + COUNT, ramp: 1 + 2 * COUNT, faded_ramp: 1 + 2 * COUNT + RAMP, ramp_steps: RAMP, busy: 1 + 2 * COUNT + 2 * RAMP };

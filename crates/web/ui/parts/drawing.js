@@ -15,17 +15,31 @@ export function label(x, y, text, properties) {
   return svg("text", { x: x.toFixed(1), y: y.toFixed(1), ...properties }, text);
 }
 
+const SVG_TYPE = "image/svg+xml";
+// Browsers have no larger pictures.
+const MOST_PIXELS = 16000;
+
 /**
- * A button that saves a drawing.
+ * Buttons that save a drawing: as it is, and as a picture of twice its size.
  * @param {App} app @param {string} name @param {() => SVGSVGElement | null | undefined} make
  */
 export function save_drawing(app, name, make) {
-  return h("button", { class: "small", title: t("save_picture"), on: { click: () => {
+  return ["SVG", "PNG"].map((kind) => h("button", { class: "small", title: t("save_picture"), on: { click: async () => {
     const made = /** @type {SVGSVGElement | undefined} */ (make()?.cloneNode(true));
     if (!made) return;
-    made.prepend(svg("rect", { width: "100%", height: "100%", fill: app.palette.peek().background }));
-    save(`${app.profile.report.name}.${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(made));
-  } } }, "SVG");
+    const [x, y, width, height] = (made.getAttribute("viewBox") ?? "").split(" ").map(Number);
+    made.prepend(svg("rect", { x, y, width, height, fill: app.palette.peek().background }));
+    const drawn = new Blob([new XMLSerializer().serializeToString(made)], { type: SVG_TYPE });
+    const file = `${app.profile.report.name}.${name}.${kind.toLowerCase()}`;
+    if (kind === "SVG") return save(file, SVG_TYPE, drawn);
+    const [image, canvas] = [h("img", { src: URL.createObjectURL(drawn) }), h("canvas")];
+    await image.decode();
+    const scale = Math.min(2, MOST_PIXELS / Math.max(width, height));
+    [canvas.width, canvas.height] = [width * scale, height * scale];
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(image.src);
+    canvas.toBlob((picture) => { if (picture) save(file, "image/png", picture); });
+  } } }, kind));
 }
 
 /** The colours of faster and slower: never red and green. @param {Palette} palette @param {number} delta */

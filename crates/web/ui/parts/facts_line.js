@@ -9,6 +9,8 @@ import { format_link } from "../state/link.js";
 import { link_state } from "../state/app.js";
 import { moment } from "../timeline/scale.js";
 import { copy } from "./copy.js";
+import { chip } from "./range_chip.js";
+import { command_of_screen } from "../screens/command.js";
 
 /** @param {App} app */
 export function facts_line(app) {
@@ -37,15 +39,18 @@ export function facts_line(app) {
   if (left.operators_in_full < left.operators) parts.push(part(t("facts_operators_left_out", { n: count(left.operators_in_full), all: count(left.operators) }), to("operators"), true));
   if (left.undrawable) parts.push(part(t("facts_undrawable", { n: count(left.undrawable) }), to("about"), true));
   if (profile.facts.outside > 0) parts.push(part(t("facts_outside", { n: count(profile.facts.outside) }), () => { app.screen.value = "timeline"; app.view.value = app.bounds; }, true));
+  const changed = h("span", { class: "strong" }, t("file_changed"));
+  parts.push(changed);
   if (profile.facts.tick_ns > 1) parts.push(h("span", null, t("facts_coarse")));
 
   const range = h("span", { class: "chip-place" });
   const element = h("div", { class: "facts" }, h("div", { class: "facts-parts" }, parts), range, h("span", { class: "grow" }),
+    h("button", { class: "plain", on: { click: () => copy(app, command_of_screen(app), t("command_copied")) } }, t("copy_command")),
     h("button", { class: "plain", on: { click: () => copy(app, location.href.replace(/#.*/, "") + format_link(link_state(app)), t("link_copied")) } }, t("copy_link")));
   const stop = effect(() => {
+    changed.hidden = !app.changed.value;
     const marked = app.marked.value;
-    fill(range, marked && h("span", { class: "chip" }, t("range_chip", { time: about(profile.ns(marked[1] - marked[0])), from: moment(profile.ns(marked[0]), profile.ns(marked[1] - marked[0]) / 10) }),
-      h("button", { class: "plain", "aria-label": t("range_remove"), title: t("range_remove"), on: { click: () => { app.marked.value = null; } } }, "×")));
+    fill(range, marked && chip(t("range_chip", { time: about(profile.ns(marked[1] - marked[0])), from: moment(profile.ns(marked[0]), profile.ns(marked[1] - marked[0]) / 10) }), t("range_remove"), () => { app.marked.value = null; }));
   });
   return { element, dispose: stop };
 }

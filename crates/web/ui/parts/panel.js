@@ -27,6 +27,7 @@ export function panel(app) {
     const screen = app.screen.value;
     app.other?.selection.value;
     app.other?.marked.value;
+    app.flags.value;
     // The server's answer about a range comes later.
     app.profile.served?.told.value;
     untracked(() => {
@@ -60,6 +61,7 @@ function content(app, selection, marked) {
   const node = app.screen.peek() === "model" && selection?.kind === "operator" ? app.profile.graph.node_of(selection.operator) : selection?.kind === "node" ? selection.node : -1;
   if (node >= 0) parts.push(node_card(app, node));
   if (marked) parts.push(range_card(app, marked));
+  if (app.screen.peek() === "timeline" && app.flags.peek().length > 0) parts.push(flags_card(app));
   if (app.other && app.screen.peek() === "timeline") parts.push(other_cards(app.other));
   return parts.length > 0 ? parts : h("p", { class: "soft" }, t("panel_empty"));
 }
@@ -68,6 +70,17 @@ function content(app, selection, marked) {
 function other_cards(app) {
   const [selection, marked] = [app.selection.peek(), app.marked.peek()];
   return selection?.kind !== "slice" && !marked ? null : h("section", { class: "range-card other" }, h("h3", null, `A ${shown(app.profile.report.name, 100)}`), selection?.kind === "slice" ? slice_card(app, selection.slice) : null, marked ? range_card(app, marked) : null);
+}
+
+/** The flags, whose names are the reader's. @param {App} app */
+function flags_card(app) {
+  const of = (/** @type {Flag} */ flag) => {
+    const { flags, profile, view } = app;
+    const at = moment(profile.ns(flag.at), profile.ns(view.peek()[1] - view.peek()[0]) / 100);
+    const name = h("input", { class: "small-input", value: flag.name, "aria-label": `${t("flags")} ${at}`, on: { change: () => { flags.value = flags.peek().map((it) => (it === flag ? { ...flag, name: name.value } : it)); } } });
+    return h("li", null, name, " ", at);
+  };
+  return h("section", { class: "range-card" }, h("h3", null, t("flags")), h("ol", { class: "gaps" }, app.flags.peek().map(of)));
 }
 
 /** @param {[string, Child][]} pairs */

@@ -7,8 +7,11 @@ import { is_partly } from "../data/window.js";
 
 /** @param {App} app @param {Span} span */
 export function range_chip(app, span) {
-  const remove = t("range_remove");
-  return h("span", { class: "chip" }, t("limited_to_range", { time: about(app.profile.ns(span[1] - span[0])) }),
-    is_partly(app.profile, span) ? h("span", { class: "problem" }, t("range_partly")) : null,
-    h("button", { class: "plain", "aria-label": remove, title: remove, on: { click: () => { app.marked.value = null; } } }, "×"));
+  return chip([t("limited_to_range", { time: about(app.profile.ns(span[1] - span[0])) }), is_partly(app.profile, span) ? h("span", { class: "problem" }, t("range_partly")) : null],
+    t("range_remove"), () => { app.marked.value = null; });
+}
+
+/** What limits a view, with a button that takes it off. @param {Child} content @param {string} remove @param {() => void} action */
+export function chip(content, remove, action) {
+  return h("span", { class: "chip" }, content, h("button", { class: "plain", "aria-label": remove, title: remove, on: { click: action } }, "×"));
 }

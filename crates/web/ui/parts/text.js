@@ -28,6 +28,11 @@ export function harmless(text) {
   return text.replace(HIDDEN, (it) => `\\u{${it.charCodeAt(0).toString(16)}}`);
 }
 
+/** What a table shows, as CSV. @param {HTMLTableElement} table */
+export function csv_of(table) {
+  return [...table.rows].map((row) => `${[...row.cells].map((it) => csv_cell(it.textContent ?? "")).join(",")}\n`).join("");
+}
+
 /**
  * A cell of CSV. A leading `'` keeps spreadsheets from reading a name as a formula.
  * @param {string | number} value

@@ -92,7 +92,7 @@ export function waterfall_table(app, bars, { opened, toggle, choose, chosen }) {
             : bar.group >= 0 ? h("button", { class: "plain link", on: { click: () => choose(bar.group) } }, bar.name) : bar.name),
         h("td", { class: "right soft" }, bar.nested ? "" : about(bar.to)),
         h("td", { class: "right" }, bar.delta === null ? "" : signed(bar.delta)),
-        h("td", { class: "waterfall-cell" }, h("span", { class: bar.nested ? "nested" : "", style: { left: `${left}%`, width: `${Math.max(0.15, right - left)}%`, background: bar.delta === null ? palette.strong_line : change_colour(palette, bar.delta) } })));
+        h("td", { class: "waterfall-cell" }, h("span", { class: `${bar.nested ? "nested" : ""}${(bar.delta ?? 0) > 0 ? " striped" : ""}`, style: { left: `${left}%`, width: `${Math.max(0.15, right - left)}%`, "background-color": bar.delta === null ? palette.strong_line : change_colour(palette, bar.delta) } })));
     })));
 }
 

@@ -10,7 +10,7 @@ import { command_box } from "../parts/copy.js";
 import { signed_percent } from "../parts/drawing.js";
 import { item_of } from "../timeline/find.js";
 import { next_of_item } from "../parts/search.js";
-import { profile_word, quoted } from "./command.js";
+import { command_of_screen } from "./command.js";
 
 const SHOWN = 8;
 // The command line's words for where the order of tasks comes from.
@@ -24,21 +24,24 @@ const PREDICTED_BY = {
 export function advice_screen(app) {
   const { advice } = app.profile.report;
   const findings = [...advice.findings].sort((a, b) => (b.saves_at_most_ns ?? -1) - (a.saves_at_most_ns ?? -1));
-  const confidence = signal("");
+  const [confidence, family] = [signal(""), signal("")];
   const list = h("div", { class: "cards" });
-  const choices = ["", ...new Set(findings.map((it) => it.confidence))];
-  const choose = h("select", { on: { change: () => { confidence.value = choices[choose.selectedIndex]; } } }, choices.map((it) => h("option", { value: it }, it === "" ? t("any") : word("confidence", it))));
+  const filter = (/** @type {Key} */ name, /** @type {Signal<string>} */ chosen, /** @type {string[]} */ all, /** @type {(it: string) => string} */ told) => {
+    const choices = ["", ...new Set(all)];
+    const choose = h("select", { on: { change: () => { chosen.value = choices[choose.selectedIndex]; } } }, choices.map((it) => h("option", { value: it }, it === "" ? t("any") : told(it))));
+    return choices.length > 2 ? h("label", { class: "field" }, t(name), " ", choose) : null;
+  };
   const not_run = /** @type {{ id: string, missing: string }[]} */ (Array.isArray(advice.not_run) ? advice.not_run : []);
   const silenced = Array.isArray(advice.silenced) ? advice.silenced : [];
   const together = advice.saves_together_at_most_ns ?? null;
   const element = h("div", { class: "page advice" },
     h("div", { class: "page-head" }, h("h1", null, t("screen_advice")),
       h("p", { class: "soft" }, t("findings_n", { n: count(findings.length) }), together !== null && findings.some((it) => it.saves_at_most_ns !== null) ? ` · ${t("together", { time: about(together) })}` : "", advice.rules_asked !== undefined ? ` · ${t("rules_asked", { n: count(advice.rules_asked) })}` : ""),
-      choices.length > 2 ? h("label", { class: "field" }, t("confidence"), " ", choose) : null),
+      filter("family", family, findings.map((it) => it.id[0]), String), filter("confidence", confidence, findings.map((it) => it.confidence), (it) => word("confidence", it))),
     findings.length === 0 ? h("p", { class: "card soft" }, t("no_findings")) : list,
     not_run.length > 0 ? h("details", { class: "card" }, h("summary", null, t("not_run", { n: count(not_run.length) })), h("table", { class: "simple" }, h("tbody", null, not_run.map((it) => h("tr", null, h("th", { scope: "row" }, shown(it.id)), h("td", null, shown(it.missing, 300))))))) : null,
     silenced.length > 0 ? h("p", { class: "soft" }, t("silenced", { list: silenced.map((it) => (typeof it === "string" ? it : String(/** @type {any} */ (it).id ?? ""))).map((it) => shown(it)).join(", ") })) : null,
-    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, `opscope advise ${quoted(profile_word(app))}`)));
+    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, command_of_screen(app))));
   const tried = signal(/** @type {readonly number[]} */ ([]));
   const prediction = h("section", { class: "card prediction", "aria-live": "polite", hidden: true });
   list.before(prediction);
@@ -48,11 +51,11 @@ export function advice_screen(app) {
     if (whatif && tried.value.length > 0) fill(prediction, predicted(whatif, tried.value));
   });
   const stop = effect(() => {
-    const only = confidence.value;
+    const [only, letter] = [confidence.value, family.value];
     const selection = app.selection.value;
     const chosen = selection?.kind === "finding" ? selection.rule : null;
     untracked(() => {
-      const shown_now = findings.filter((it) => only === "" || it.confidence === only);
+      const shown_now = findings.filter((it) => (only === "" || it.confidence === only) && it.id.startsWith(letter));
       fill(list, shown_now.map((it) => card(app, it, it.id === chosen, tried)));
     });
   });

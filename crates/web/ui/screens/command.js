@@ -1,4 +1,4 @@
-// The view as a command that answers the same.
+// Views as commands that answer the same.
 
 import { parse_filter } from "../data/filter.js";
 
@@ -26,6 +26,23 @@ export function analyze_command(app) {
   const sort = app.sort.peek();
   if (sort && ["count", "name", "type"].includes(sort.replace("-", ""))) words.push("--sort", sort.startsWith("-") ? sort.slice(1) : `+${sort}`);
   return words.map(quoted).join(" ");
+}
+
+/** The command that shows on a terminal what a screen shows. @param {App} app */
+export function command_of_screen(app) {
+  const screen = app.screen.peek();
+  const [own, before] = [quoted(profile_word(app)), quoted(app.profile.report.against?.path ?? "BEFORE")];
+  switch (screen) {
+    case "operators": return analyze_command(app);
+    case "roofline": return `opscope analyze ${own} --roofline`;
+    case "compare": return `opscope compare ${before} ${own}`;
+    case "advice": return `opscope advise ${own}`;
+    case "about": return `opscope info ${own}`;
+    // No text says what a picture does: the same picture.
+    case "timeline":
+    case "model": return app.profile.file ? `opscope serve ${own}${app.other ? ` ${before}` : ""}` : app.profile.report.about.command;
+    default: return `opscope show ${own}`;
+  }
 }
 
 /** A word as a shell takes it. @param {string} text */

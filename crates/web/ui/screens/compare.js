@@ -14,7 +14,7 @@ import { durations_plot } from "../plot/durations.js";
 import { bars_of, ends, members, story_text, waterfall_table, waterfall_drawing } from "../plot/waterfall.js";
 import { item_of } from "../timeline/find.js";
 import { next_of_item } from "../parts/search.js";
-import { profile_word, quoted } from "./command.js";
+import { command_of_screen, profile_word, quoted } from "./command.js";
 
 // The command line's sentences, by which its answer names them.
 /** @type {Record<string, Key>} */
@@ -54,7 +54,6 @@ export function compare_screen(app) {
       { key: "name", title: t("operators"), width: "minmax(260px, 1.6fr)", cell: (row) => h("span", { title: row.name }, row.name) },
     ],
   });
-  const command = `opscope compare ${quoted(against.path ?? "BEFORE")} ${quoted(profile_word(app))}`;
   const element = h("div", { class: "page compare" },
     h("h1", { class: "unseen" }, t("screen_compare")),
     headline(app, compare, against),
@@ -67,7 +66,7 @@ export function compare_screen(app) {
       compare.groups_left_out.count > 0 ? h("span", { class: "problem" }, t("groups_left_out", { n: count(compare.groups_left_out.count), time: signed(compare.groups_left_out.delta_ns) })) : null,
       h("button", { class: "small", on: { click: () => save(`${report.name}.compare.json`, "application/json", `${JSON.stringify(compare, null, 2)}\n`) } }, "JSON")),
       matched(compare), h("div", { class: "groups-grid" }, grid.element)) : null,
-    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, command)));
+    h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, command_of_screen(app))));
   let sorted = "";
   sort("");
   const stops = [

@@ -10,10 +10,10 @@ import { shown, csv_cell } from "../parts/text.js";
 import { item_of } from "../timeline/find.js";
 import { choose_slice } from "../timeline/moves.js";
 import { meter } from "../parts/panel.js";
-import { copy, save, save_file } from "../parts/copy.js";
+import { save, save_file } from "../parts/copy.js";
 import { GROUPINGS } from "../state/link.js";
 import { parse_filter } from "../data/filter.js";
-import { range_chip } from "../parts/range_chip.js";
+import { chip, range_chip } from "../parts/range_chip.js";
 import { table_of, sorted, metric_of, METRIC } from "../data/table.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { operator_details, metric_text } from "./operator_details.js";
@@ -41,8 +41,7 @@ export function operators_screen(app) {
     h("h1", { class: "unseen" }, t("screen_operators")),
     h("div", { class: "toolbar" }, tabs, query, by, chips, problem, h("span", { class: "grow" }), summary,
       h("button", { class: "small", on: { click: save_csv } }, "CSV"),
-      h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.json`, "application/json", json()) } }, "JSON"),
-      h("button", { class: "small", on: { click: () => copy(app, analyze_command(app), t("command_copied")) } }, t("copy_command"))),
+      h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.json`, "application/json", json()) } }, "JSON")),
     h("div", { class: "beside" }, place, details));
 
   /** @type {TableRow[]} */
@@ -65,9 +64,11 @@ export function operators_screen(app) {
       fill(problem, wrong.length > 0 ? t("filter_wrong", { parts: wrong.join(" ") }) : "");
       const grouping = app.grouping.value;
       const span = app.marked.value;
+      const selection = app.selection.value;
+      const type = selection?.kind === "type" && grouping === "operator" ? selection.type : null;
       const answer = table_of(profile, { grouping, terms, span });
       const sort = app.sort.value ?? "-time";
-      rows = sorted(profile, answer.rows, sort);
+      rows = sorted(profile, type === null ? answer.rows : answer.rows.filter((it) => it.type === type), sort);
       const key = `${grouping}/${span !== null}`;
       untracked(() => {
         if (key !== grid_for || !grid) {
@@ -79,7 +80,7 @@ export function operators_screen(app) {
         grid.show(rows, sort);
         const shown_time = rows.reduce((sum, it) => sum + it.time, 0);
         fill(summary, t("rows_of_time", { n: count(rows.length), time: about(shown_time), share: percent(answer.whole > 0 ? shown_time / answer.whole : 0) }));
-        fill(chips, span && range_chip(app, span));
+        fill(chips, span && range_chip(app, span), type !== null && chip(named(type), t("let_go"), () => { app.selection.value = null; }));
         mark_chosen();
       });
     }),

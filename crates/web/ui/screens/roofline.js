@@ -9,7 +9,7 @@ import { named } from "../parts/live.js";
 import { shown } from "../parts/text.js";
 import { command_box } from "../parts/copy.js";
 import { save_drawing } from "../parts/drawing.js";
-import { BOUNDS } from "../parts/colours.js";
+import { BOUNDS, BOUND_SIGNS } from "../parts/colours.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { roofline_plot, befores, scales, intensity, rate, has_place, bound_colour, WIDE, HIGH } from "../plot/roofline.js";
 import { operators_within } from "../data/window.js";
@@ -86,7 +86,7 @@ export function roofline_screen(app) {
       const chosen = operator_of(profile, selection);
       fill(plot, roofline_plot(app, shown_now, { scale, chosen, choose, from: span ? new Map() : from, type: selection?.kind === "type" ? selection.type : null }));
       fill(told, `${upto.value} % · ${t("points", { n: count(shown_now.length), all: count(placed.length) })}`);
-      fill(legend, !roof ? null : BOUNDS.map((it, at) => h("li", null, h("span", { "aria-hidden": "true", style: { color: bound_colour(app.palette.value, at + 1, "") } }, "●■▲"[at]), word("bound", it), h("b", null, about(shown_now.filter((operator) => operator.bound === at + 1).reduce((total, operator) => total + operator.time, 0))))), from.size > 0 ? h("li", { class: "soft" }, t("roofline_arrows")) : null);
+      fill(legend, !roof ? null : BOUNDS.map((it, at) => h("li", null, h("span", { "aria-hidden": "true", style: { color: bound_colour(app.palette.value, at + 1, "") } }, BOUND_SIGNS[at]), word("bound", it), h("b", null, about(shown_now.filter((operator) => operator.bound === at + 1).reduce((total, operator) => total + operator.time, 0))))), from.size > 0 ? h("li", { class: "soft" }, t("roofline_arrows")) : null);
       const area = brush.value;
       untracked(() => {
         grid.show(area ? shown_now.filter((it) => inside(area, it)) : shown_now, "-");

@@ -14,10 +14,10 @@ const KIND_WORDS = Object.keys(ITEM);
  */
 export function make_app({ profile, other }) {
   /** @type {App} */
-  const app = { ...of_profile(profile), other: null, is_other: false };
+  const app = { ...of_profile(profile), other: null, is_other: false, picture: null };
   if (other) {
-    const { theme, dark, palette, language, colouring, says, note, panel, offset } = app;
-    app.other = { ...of_profile(other), other: null, is_other: true, theme, dark, palette, language, colouring, says, note, panel, offset };
+    const { theme, dark, palette, language, colouring, says, note, panel, offset, changed } = app;
+    app.other = { ...of_profile(other), other: null, is_other: true, picture: null, theme, dark, palette, language, colouring, says, note, panel, offset, changed };
     offset.value = first_offset(app);
     effect(() => spread(app));
   }
@@ -61,7 +61,11 @@ export function of_profile(profile) {
     hidden: signal(/** @type {readonly string[]} */ ([])),
     pinned: signal(/** @type {readonly string[]} */ ([])),
     flags: signal(/** @type {readonly Flag[]} */ ([])),
+    /** Whether counters are drawn to the scale of all their values, not of those in sight. */
+    all_values: signal(false),
     panel: signal(true),
+    /** Whether a file has changed, or is gone, since the server read it. */
+    changed: signal(false),
     /** The sentence that assistive technology is told, politely. */
     says: signal(""),
     /** A line at the foot for what can't be seen otherwise; it goes by itself. */
@@ -168,6 +172,8 @@ export function link_state(app) {
     hide: [...app.hidden.value],
     pin: [...app.pinned.value],
     k: [...app.flags.value],
+    y: app.all_values.value,
+    kb: [...(app.other?.flags.value ?? [])],
     v: profile.report.fingerprint || null,
     lang: app.chosen_language.value,
     theme: app.theme.value === "auto" ? null : app.theme.value,
@@ -209,6 +215,8 @@ export function apply_link(app, fragment) {
     app.hidden.value = other ? [] : state.hide;
     app.pinned.value = other ? [] : state.pin;
     app.flags.value = state.k;
+    app.all_values.value = state.y;
+    if (app.other) app.other.flags.value = state.kb;
     if (state.lang) app.language.value = state.lang;
     app.chosen_language.value = state.lang;
     if (state.theme) app.theme.value = state.theme;

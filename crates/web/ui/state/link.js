@@ -8,11 +8,11 @@ export const COLOURINGS = ["type", "operator", "unit", "stream", "share", "waiti
 export const GROUPINGS = ["operator", "type", "name", "unit", "stream", "shape", "iteration", "call"];
 const LONGEST = 2000;
 // The order in which parts are given up where a link becomes too long.
-const LAST = /** @type {const} */ (["hide", "fold", "pin", "k", "q", "sel"]);
+const LAST = /** @type {const} */ (["hide", "fold", "pin", "kb", "k", "q", "sel"]);
 
 /** @returns {LinkState} */
 export function empty_state() {
-  return { screen: "overview", p: 0, b: null, o: null, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", gr: "", fold: [], hide: [], pin: [], k: [], v: null, lang: null, theme: null };
+  return { screen: "overview", p: 0, b: null, o: null, t: null, m: null, sel: null, q: "", g: "operator", s: null, c: "type", gr: "", fold: [], hide: [], pin: [], k: [], kb: [], y: false, v: null, lang: null, theme: null };
 }
 
 /**
@@ -60,7 +60,9 @@ export function format_link(state) {
   put("fold", list_text(state.fold));
   put("hide", list_text(state.hide));
   put("pin", list_text(state.pin));
-  put("k", list_text(state.k.map((it) => `${Math.round(it.at)}:${it.name}`)));
+  put("k", flags_text(state.k));
+  put("kb", flags_text(state.kb));
+  put("y", state.y ? "all" : null);
   put("v", state.v);
   put("lang", state.lang);
   put("theme", state.theme);
@@ -114,11 +116,13 @@ function take(state, name, value) {
     case "fold": state.fold = list_of(value); return true;
     case "hide": state.hide = list_of(value); return true;
     case "pin": state.pin = list_of(value); return true;
-    case "k": {
-      const flags = list_of(value).map((it) => /^(\d{1,16}):(.*)$/s.exec(it));
-      state.k = flags.flatMap((it) => (it ? [{ at: Number(it[1]), name: it[2].slice(0, 80) }] : []));
+    case "k":
+    case "kb": {
+      const flags = list_of(value).map((it) => /^(-?\d{1,16}):(.*)$/s.exec(it));
+      state[name] = flags.flatMap((it) => (it ? [{ at: Number(it[1]), name: it[2].slice(0, 80) }] : []));
       return flags.every((it) => it !== null);
     }
+    case "y": return (state.y = value === "all");
     case "v": {
       const known = /^[0-9a-f]{8}$/.test(value);
       if (known) state.v = value;
@@ -151,6 +155,11 @@ function span_of(value) {
 /** @param {Span} span */
 function span_text(span) {
   return `${Math.floor(span[0])}..${Math.max(Math.floor(span[0]) + 1, Math.ceil(span[1]))}`;
+}
+
+/** @param {Flag[]} flags */
+function flags_text(flags) {
+  return list_text(flags.map((it) => `${Math.round(it.at)}:${it.name}`));
 }
 
 // A comma separates; one within a name is doubled as `~c`, the tilde as `~~`.

@@ -60,7 +60,10 @@ export function category_of_row(row, colouring) {
   return FILL.colours + (Number.isInteger(number) ? (number * 7) % 20 : colour_of_name(row.facts?.of ?? ""));
 }
 
+/** The place in the palette of what became slower. */
+export const SLOWER = FILL.colours + 10;
+
 /** Blue is faster and orange slower; what didn't change, or has no counterpart, is grey. @param {number} change */
 function change_fill(change) {
-  return Math.abs(change) < 0.01 ? FILL.busy : FILL.colours + (change < 0 ? 0 : 10);
+  return Math.abs(change) < 0.01 ? FILL.busy : change < 0 ? FILL.colours : SLOWER;
 }

@@ -35,16 +35,16 @@ export function counter_width(width) {
   return Math.max(1, Math.floor(width));
 }
 
-/** @param {Buckets} known */
-function with_ends(known) {
+/** The smallest and the largest value. @param {...Numbers} lists */
+function ends_of(...lists) {
   let [least, most] = [Infinity, -Infinity];
-  for (const values of [known.low, known.high, known.last]) {
+  for (const values of lists) {
     for (const it of values) {
       if (it < least) least = it;
       if (it > most) most = it;
     }
   }
-  return { ...known, least, most };
+  return { least, most };
 }
 
 /** @param {Numbers} time @param {number} moment */
@@ -72,11 +72,13 @@ export function counter_at({ time, value }, moment) {
  * Draws a counter's row.
  * @param {CanvasRenderingContext2D} pen @param {NonNullable<Row["samples"]>} samples @param {Span} view
  * @param {{ x: number, y: number, width: number, height: number }} box in CSS pixels
- * @param {Palette} palette @param {Buckets | null} [known] those of a server
+ * @param {Palette} palette @param {Buckets | null | undefined} known those of a server @param {boolean} all whether the scale is that of all values
  */
-export function draw_counter(pen, samples, view, box, palette, known) {
+export function draw_counter(pen, samples, view, box, palette, known, all) {
   const width = counter_width(box.width);
-  const { low, high, last, least, most } = known ? with_ends(known) : counter_buckets(samples, view, width);
+  const { low, high, last, ...ends } = known ? { ...known, ...ends_of(known.low, known.high, known.last) } : counter_buckets(samples, view, width);
+  // A page that doesn't hold all values holds their extremes.
+  const { least, most } = all ? ends_of(samples.value) : ends;
   if (!(most >= least)) return null;
   // Zero belongs to the picture where values don't lie far from it, so that half is half as high.
   const floor = least > 0 && (least === most || least < most * 0.8) ? 0 : least;

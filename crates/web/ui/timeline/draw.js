@@ -3,9 +3,10 @@
 import { operator_of, operators_of } from "../state/selected.js";
 import { make_buckets, make_scratch, first_ending_after, first_from } from "../data/row_index.js";
 import { paint_row, paint_over } from "./paint_row.js";
-import { category_of_row } from "./categories.js";
+import { SLOWER, category_of_row } from "./categories.js";
 import { counter_width, draw_counter } from "./counter.js";
 import { item_label, slice_label } from "../parts/live.js";
+import { about } from "../parts/units.js";
 import { FILL } from "../parts/colours.js";
 import { ITEM } from "../data/profile.js";
 
@@ -35,7 +36,7 @@ export function make_drawing(app, canvas) {
 
   /**
    * @param {{ places: Place[], scroll: number, width: number, height: number, ratio: number, categories: Uint16Array, moving: boolean,
-   *   links: Link[], hover: Place | null, band: Span | null }} frame sizes in CSS pixels
+   *   links: Link[], band: Span | null }} frame sizes in CSS pixels
    */
   function draw(frame) {
     const { places, scroll, width, height, ratio } = frame;
@@ -117,7 +118,7 @@ export function make_drawing(app, canvas) {
         pen.fillStyle = palette.line;
         pen.fillRect(0, place.y - scroll + place.height - 1, width, 1);
       } else if (place.row.kind === "counter" && place.row.samples) {
-        const range = draw_counter(pen, place.row.samples, view, { x: 0, y: place.y - scroll, width, height: place.height }, palette, app.profile.served?.buckets(place.row, view, counter_width(width)));
+        const range = draw_counter(pen, place.row.samples, view, { x: 0, y: place.y - scroll, width, height: place.height }, palette, app.profile.served?.buckets(place.row, view, counter_width(width)), app.all_values.peek());
         if (!frame.moving) notes.set(place.row.key, { counters: range, merged: false });
       }
     }
@@ -164,6 +165,7 @@ export function make_drawing(app, canvas) {
     const { scroll, width } = frame;
     const selection = app.selection.peek();
     const same = selection?.kind === "slice" ? operator_of(profile, selection) : -1;
+    const slower = app.colouring.peek() === "change" && SLOWER;
     let left = frame.moving ? LABELS_MOVING : Infinity;
     pen.font = FONT;
     pen.textBaseline = "middle";
@@ -178,6 +180,8 @@ export function make_drawing(app, canvas) {
         const to = Math.min(width, x_of(index.start[slice] + index.duration[slice]));
         if (to < from) continue;
         const kind = profile.items.kind[item];
+        // Slower is told from faster without colours too.
+        if (slower && frame.categories[item] === slower && row.kind === "tasks") hatch(from, to - 1, top + 1, place.height - 2, palette);
         if (kind <= ITEM.unrecorded && row.first + slice < profile.count) hatch_warm_up(row.first + slice, from, to, top, place.height, palette);
         if (same >= 0 && profile.items.operator[item] === same + 1 && row.kind === "tasks") {
           pen.fillStyle = palette.text;
@@ -185,8 +189,9 @@ export function make_drawing(app, canvas) {
         }
         if (to - from < LABEL_FROM || left <= 0 || row.kind === "busy") continue;
         left -= 1;
-        const text = row.kind === "inferences" || row.kind === "unrecorded" ? slice_label(profile, row.first + slice) : label(item).text;
-        const size = row.kind === "inferences" || row.kind === "unrecorded" ? pen.measureText(text).width : label(item).width;
+        const inference = row.kind === "inferences" || row.kind === "unrecorded";
+        const text = inference ? `${slice_label(profile, row.first + slice)} · ${about(profile.ns(index.duration[slice]))}` : label(item).text;
+        const size = inference ? pen.measureText(text).width : label(item).width;
         const room = to - from - 7;
         pen.fillStyle = frame.categories[item] >= FILL.faded && frame.categories[item] < FILL.ramp ? palette.on_faded : palette.on_fill;
         const fits = size <= room ? text : short(text, room, size);
@@ -211,19 +216,21 @@ export function make_drawing(app, canvas) {
     const { profile } = app;
     const iteration = profile.iterations[profile.column("iteration")[slice] - 1];
     if (!iteration?.warm_up || to - from < 4) return;
-    pen.save();
-    pen.beginPath();
-    pen.rect(from, top + 1, to - from - 1, height - 2);
-    pen.clip();
+    hatch(from, to - 1, top + 1, height - 2, palette);
+  }
+
+  /** @param {number} from @param {number} to @param {number} top @param {number} height @param {Palette} palette */
+  function hatch(from, to, top, height, palette) {
     pen.strokeStyle = palette.background;
     pen.globalAlpha = 0.45;
     pen.beginPath();
     for (let x = from - height; x < to; x += 6) {
-      pen.moveTo(x, top + height);
-      pen.lineTo(x + height, top);
+      const [left, right] = [Math.max(x, from), Math.min(x + height, to)];
+      pen.moveTo(left, top + height - left + x);
+      pen.lineTo(right, top + height - right + x);
     }
     pen.stroke();
-    pen.restore();
+    pen.globalAlpha = 1;
   }
 
   // Every second inference is shaded, and that of the selected slice.

@@ -1,42 +1,27 @@
-// The visible part as a picture: names, axis and rows on one canvas, at twice the resolution of the screen or more.
+// The visible part of the timeline as a drawing: names, axis and rows, of two profiles one below the other.
 
-import { save } from "../parts/copy.js";
-import { FONT } from "./draw.js";
+import { svg } from "../parts/dom.js";
+import { t } from "../locale/texts.js";
+import { drawing } from "../parts/drawing.js";
+import { AXIS_HEIGHT } from "./axis.js";
 
-/**
- * @param {App} app
- * @param {{ axis: HTMLCanvasElement, rows: HTMLCanvasElement, names: HTMLElement, corner_width: number, scroll: number }} parts
- */
-export function save_picture(app, { axis, rows, names, corner_width, scroll }) {
+/** @typedef {{ axis: SVGElement[], rows: SVGElement[], names: HTMLElement, names_width: number, width: number, height: number, scroll: number }} TimelinePicture */
+
+/** @param {App} app */
+export function timeline_drawing(app) {
   const palette = app.palette.peek();
-  const scale = Math.max(2, devicePixelRatio);
-  const [width, axis_height, rows_height] = [corner_width + rows.clientWidth, axis.clientHeight, rows.clientHeight];
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round((axis_height + rows_height) * scale);
-  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  pen.scale(scale, scale);
-  pen.fillStyle = palette.background;
-  pen.fillRect(0, 0, width, axis_height + rows_height);
-  pen.imageSmoothingEnabled = false;
-  pen.drawImage(axis, corner_width, 0, rows.clientWidth, axis_height);
-  pen.drawImage(rows, corner_width, axis_height, rows.clientWidth, rows_height);
-  pen.font = FONT;
-  pen.textBaseline = "middle";
-  for (const it of /** @type {HTMLElement[]} */ ([...names.children])) {
-    const y = it.offsetTop - scroll + it.offsetHeight / 2;
-    if (y < 0 || y > rows_height) continue;
-    const group = it.classList.contains("group-name");
-    const text = (group ? it : it.querySelector(".row-title"))?.textContent ?? "";
-    pen.fillStyle = it.classList.contains("nested") ? palette.soft : palette.text;
-    pen.font = group || it.classList.contains("busy") ? `600 ${FONT}` : FONT;
-    pen.fillText(fitting(pen, text, corner_width - 34), group ? 12 : 26, axis_height + y);
-  }
-  canvas.toBlob((blob) => { if (blob) save(`${app.profile.report.name}.timeline.png`, "image/png", blob); }, "image/png");
-}
-
-/** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
-function fitting(pen, text, room) {
-  const size = pen.measureText(text).width;
-  return size <= room ? text : `${text.slice(0, Math.max(1, Math.floor((text.length * room) / size) - 1))}…`;
+  const pictures = [app.picture?.(), app.other?.picture?.()].flatMap((it) => it ?? []);
+  let top = 0;
+  const parts = pictures.map(({ axis, rows, names, names_width, width, height, scroll }) => {
+    // An SVG element within another cuts off what lies beyond its edges.
+    const part = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ wide, /** @type {number} */ high, /** @type {SVGElement[]} */ drawn) => svg("svg", { x, y: top + y, width: wide, height: high }, drawn);
+    const titles = /** @type {HTMLElement[]} */ ([...names.children]).map((it) => {
+      const group = it.classList.contains("group-name");
+      return svg("text", { x: group ? 12 : 26, y: it.offsetTop - scroll + it.offsetHeight / 2, "dominant-baseline": "central", "font-weight": group || it.classList.contains("busy") ? 600 : 400 }, (group ? it : it.querySelector(".row-title"))?.textContent ?? "");
+    });
+    const drawn = [part(0, AXIS_HEIGHT, names_width - 8, height, titles), part(names_width, 0, width, AXIS_HEIGHT, axis), part(names_width, AXIS_HEIGHT, width, height, rows)];
+    top += AXIS_HEIGHT + height;
+    return drawn;
+  });
+  return parts.length === 0 ? null : drawing(palette, pictures[0].names_width + pictures[0].width, top, t("timeline_name"), svg("g", { "font-size": 11 }, parts));
 }

@@ -3,9 +3,12 @@
 import { h, fill } from "../parts/dom.js";
 import { effect } from "../state/signal.js";
 import { t, word } from "../locale/texts.js";
-import { save_file } from "../parts/copy.js";
+import { save, save_file } from "../parts/copy.js";
+import { save_drawing } from "../parts/drawing.js";
+import { csv_of } from "../parts/text.js";
 import { COLOURINGS } from "../state/link.js";
 import { zoomed, panned } from "./scale.js";
+import { timeline_drawing } from "./picture.js";
 import { next_inference, show_all, fit } from "./moves.js";
 
 /** The visible range, for other viewers of timelines: all of it, also what the page doesn't hold. @param {App} app */
@@ -15,9 +18,9 @@ async function save_trace(app) {
 }
 
 /**
- * @param {App} app @param {Signal<string>} filter @param {Signal<boolean>} as_table @param {() => void} picture saves it
+ * @param {App} app @param {Signal<string>} filter @param {Signal<boolean>} as_table @param {() => HTMLTableElement} make_table of what is visible
  */
-export function toolbar(app, filter, as_table, picture) {
+export function toolbar(app, filter, as_table, make_table) {
   const waits = app.profile.overview.waiting_ns !== null;
   const options = COLOURINGS.filter((it) => (it !== "waiting" || waits) && (it !== "change" || app.profile.report.compare));
   const colour = h("select", { on: { change: () => { app.colouring.value = options[colour.selectedIndex]; } } },
@@ -30,7 +33,9 @@ export function toolbar(app, filter, as_table, picture) {
     hidden.hidden = count === 0;
     fill(hidden, t("rows_hidden", { n: count }));
   });
+  const scale = h("button", { class: "chip", on: { click: () => { app.all_values.value = !app.all_values.peek(); } } }, t("full_scale"));
   effect(() => table.setAttribute("aria-pressed", String(as_table.value)));
+  effect(() => scale.setAttribute("aria-pressed", String(app.all_values.value)));
   effect(() => { colour.value = app.colouring.value; });
   const button = (/** @type {string} */ sign, /** @type {Key} */ name, /** @type {() => void} */ action) =>
     h("button", { class: "icon", title: t(name), "aria-label": t(name), on: { click: action } }, sign);
@@ -40,9 +45,11 @@ export function toolbar(app, filter, as_table, picture) {
     rows,
     hidden,
     h("span", { class: "grow" }),
+    app.profile.rows.some((it) => it.kind === "counter") && scale,
     table,
-    h("button", { class: "chip", title: t("save_picture"), on: { click: () => picture() } }, "PNG"),
-    app.profile.file && h("button", { class: "chip", title: t("save_trace"), on: { click: () => save_trace(app) } }, "JSON"),
+    save_drawing(app, "timeline", () => timeline_drawing(app)),
+    h("button", { class: "small", on: { click: () => save(`${app.profile.report.name}.timeline.csv`, "text/csv", csv_of(make_table())) } }, "CSV"),
+    app.profile.file && h("button", { class: "small", title: t("save_trace"), on: { click: () => save_trace(app) } }, "JSON"),
     h("span", { class: "buttons" },
       button("‹", "inference_before", () => next_inference(app, -1)),
       button("›", "inference_next", () => next_inference(app, 1))),
@@ -51,6 +58,6 @@ export function toolbar(app, filter, as_table, picture) {
       button("→", "pan_right", () => { app.view.value = panned(app.view.peek(), 0.25, app.bounds); }),
       button("+", "zoom_in", () => { app.view.value = zoomed(app.view.peek(), 0.5, middle, app.bounds); }),
       button("−", "zoom_out", () => { app.view.value = zoomed(app.view.peek(), 2, middle, app.bounds); }),
-      button("⤢", "show_everything", () => show_all(app)),
+      button("↔", "show_everything", () => show_all(app)),
       button("◎", "fit_selection", () => fit(app))));
 }

@@ -17,7 +17,7 @@ import { under, density_at, links_of, slice_near } from "./find.js";
 import { counter_at, counter_width } from "./counter.js";
 import { choose_slice, fit, flag_at } from "./moves.js";
 import { toolbar } from "./toolbar.js";
-import { save_picture } from "./picture.js";
+import { svg_pen } from "./svg_pen.js";
 import { visible_table } from "./visible_table.js";
 
 /**
@@ -43,7 +43,7 @@ export function timeline_screen(app) {
   const strip_label = h("div", { class: "strip-label" }, t("whole_profile"));
   const table = h("div", { class: "visible-table", hidden: true });
   const chart = h("div", { class: "chart" }, app.is_other ? null : h("div", { class: "strip-line" }, strip_label, strip.element), h("div", { class: "axis-line" }, corner, axis), scroller, handle, tip);
-  const element = h("div", { class: "timeline" }, app.is_other ? null : toolbar(app, filter, as_table, () => save_picture(app, { axis, rows: canvas, names, corner_width: names_width, scroll: scroller.scrollTop })), chart, table, h("p", { id: help, class: "unseen" }, t("timeline_help")));
+  const element = h("div", { class: "timeline" }, app.is_other ? null : toolbar(app, filter, as_table, () => visible_table(app, layout.places)), chart, table, h("p", { id: help, class: "unseen" }, t("timeline_help")));
 
   const drawing = make_drawing(app, canvas);
   let layout = lay_out(profile, { folded: [], hidden: [], pinned: [], filter: "" });
@@ -60,10 +60,12 @@ export function timeline_screen(app) {
   let dragged = null;
 
   const moves = make_moves(app, { share: () => (pointer.x >= 0 && size.width > 0 ? pointer.x / size.width : 0.5), moving: set_moving });
+  app.picture = picture;
   const observer = new ResizeObserver(measure);
   observer.observe(scroller);
   const stops = [
     strip.dispose,
+    () => { app.picture = null; },
     () => observer.disconnect(),
     effect(() => {
       layout = lay_out(profile, { folded: app.folded.value, hidden: app.hidden.value, pinned: app.pinned.value, filter: filter.value });
@@ -81,6 +83,7 @@ export function timeline_screen(app) {
       app.view.value;
       app.marked.value;
       app.flags.value;
+      app.all_values.value;
       request();
     }),
     effect(() => {
@@ -201,10 +204,23 @@ export function timeline_screen(app) {
     if (categories.length < profile.items.count) categories = colour();
     const before = JSON.stringify([...drawing.notes]);
     const marked = app.marked.peek();
-    drawing.draw({ places: layout.places, scroll: scroller.scrollTop, ...size, ratio: devicePixelRatio, categories, moving, links, hover: null, band: dragged ?? marked });
+    drawing.draw({ ...frame_of(), ratio: devicePixelRatio, moving, band: dragged ?? marked });
     draw_axis(app, axis, size.width, devicePixelRatio);
     ask_for_tiles();
     if (!moving && JSON.stringify([...drawing.notes]) !== before) name_rows();
+  }
+
+  function frame_of() {
+    return { places: layout.places, scroll: scroller.scrollTop, ...size, categories, links };
+  }
+
+  /** The visible part as a drawing. @returns {TimelinePicture | null} */
+  function picture() {
+    if (!canvas.offsetParent) return null;
+    const [line, rows] = [svg_pen(), svg_pen()];
+    draw_axis(app, line.canvas, size.width, 1);
+    make_drawing(app, rows.canvas).draw({ ...frame_of(), ratio: 1, moving: false, band: app.marked.peek() });
+    return { axis: line.drawn, rows: rows.drawn, names, names_width, ...size, scroll: scroller.scrollTop };
   }
 
   function colour() {

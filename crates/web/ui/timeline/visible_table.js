@@ -10,7 +10,7 @@ import { first_ending_after, first_from, longest_of } from "../data/row_index.js
 
 /**
  * @param {App} app @param {Place[]} places
- * @returns {HTMLElement}
+ * @returns {HTMLTableElement}
  */
 export function visible_table(app, places) {
   const { profile } = app;
