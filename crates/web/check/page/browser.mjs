@@ -71,7 +71,7 @@ export function program(...args) {
  * @param {string} file @param {{ hash?: string, theme?: "light" | "dark", lang?: string, forced?: boolean, scripts?: boolean, width?: number, height?: number }} [how]
  */
 export async function open(file, { hash = "", theme = "light", lang = "en-US", forced = false, scripts = true, width = 1600, height = 900 } = {}) {
-  browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: ["--no-sandbox", "--force-color-profile=srgb", "--font-render-hinting=none", "--disable-lcd-text"] });
+  browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, env: with_fonts(), args: ["--no-sandbox", "--force-color-profile=srgb", "--font-render-hinting=none", "--disable-lcd-text"] });
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: lang, forcedColors: forced ? "active" : "none", javaScriptEnabled: scripts, permissions: [] });
   const page = await context.newPage();
   const seen = { errors: [], requests: [], dialogs: [] };
@@ -89,11 +89,30 @@ export async function open(file, { hash = "", theme = "light", lang = "en-US", f
   return { page, seen, close: () => context.close() };
 }
 
-/** The browser's version and the fonts that a text here is set in: pictures of others can't be compared. */
-export async function setting() {
-  const version = execFileSync(EXECUTABLE, ["--version", "--no-sandbox"], { stdio: "pipe" }).toString().replace(/\D*(\d+)[\s\S]*/, "$1");
-  const font = (name) => { try { return execFileSync("fc-match", [name], { stdio: "pipe" }).toString().trim(); } catch { return "unknown"; } };
-  return ["Chromium " + version, font("system-ui"), font("monospace"), font("sans-serif:lang=zh-cn")].join("; ");
+const FONTS = { en: ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf"], zh: ["NotoSansCJK-Regular.ttc", "NotoSansCJK-Bold.ttc"] };
+
+/**
+ * The fonts of each language with their releases, where this system has them. Then pages are set in them alone,
+ * whatever else is installed: what they look like doesn't depend on it.
+ */
+export const fonts = (() => {
+  const run = (...words) => { try { return execFileSync(words[0], words.slice(1), { stdio: "pipe" }).toString().trim().split("\n"); } catch { return []; } };
+  const known = run("fc-list", ":", "file").map((it) => it.replace(/:\s*$/, ""));
+  const files = (language) => FONTS[language].map((name) => known.find((it) => path.basename(it) === name) ?? "");
+  const release = (language) => (files(language).includes("") ? null : files(language).map((it) => `${path.basename(it)} ${run("fc-query", "-f", "%{fontversion}\n", it)[0]}`).join(", "));
+  return { en: release("en"), zh: release("zh"), files: [...files("en"), ...files("zh")].filter((it) => it !== "") };
+})();
+
+/** The environment of a browser that knows those fonts alone; all others where one is missing. */
+function with_fonts() {
+  if (!fonts.en || !fonts.zh) return process.env;
+  const alias = (family, ...others) => `<alias binding="same"><family>${family}</family><prefer>${others.map((it) => `<family>${it}</family>`).join("")}</prefer></alias>`;
+  const own = path.join(folder, "fonts");
+  fs.mkdirSync(own, { recursive: true });
+  for (const it of fonts.files) fs.symlinkSync(it, path.join(own, path.basename(it)));
+  const families = [["system-ui", "DejaVu Sans"], ["sans-serif", "DejaVu Sans"], ["ui-monospace", "DejaVu Sans Mono"], ["monospace", "DejaVu Sans Mono"]];
+  fs.writeFileSync(path.join(folder, "fonts.conf"), `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${own}</dir><cachedir>${path.join(folder, "font-cache")}</cachedir>${families.map(([family, first]) => alias(family, first, "Noto Sans CJK SC")).join("")}</fontconfig>`);
+  return { ...process.env, FONTCONFIG_FILE: path.join(folder, "fonts.conf") };
 }
 
 /** Two frames and what they set off. */
