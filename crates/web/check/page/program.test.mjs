@@ -90,11 +90,53 @@ test("names that strangers chose stay text from the profile to the page", { skip
 });
 
 test("an empty, a cut and a one-slice trace are shown, and say what they lack", { skip }, async () => {
+  // A file without a byte is no profile, and none is written of it.
+  const nothing = path.join(folder, "nothing.json");
+  fs.writeFileSync(nothing, "");
+  assert.throws(() => report_by_program(nothing), /nothing\.json: this is an empty file/);
+  const server = await serve(nothing);
+  assert.equal(await server.ended, 1);
+  assert.match(server.problems(), /nothing\.json: this is an empty file/);
+  await walk_both(trace("none.json", []), (texts) => assert.match(texts["2"], /Nothing was executed/));
   await walk_both(trace("one.json", [{ ph: "X", pid: 1, tid: 1, ts: 5, dur: 1, name: "only" }]), (one) => assert.match(one["8"], /What was read/));
   const whole = JSON.stringify({ traceEvents: Array.from({ length: 50 }, (_, at) => ({ ph: "X", pid: 1, tid: 1, ts: at * 10, dur: 5, name: `op${at}` })) });
   const cut = path.join(folder, "cut.json");
   fs.writeFileSync(cut, whole.slice(0, Math.floor(whole.length * 0.7)));
   await walk_both(cut, (texts) => assert.match(texts["1"], /record(?:s)? (?:lost|doubted)/));
+});
+
+test("of two thousand rows those in sight are elements, and the last is reached", { skip }, async () => {
+  const rows = Array.from({ length: 2000 }, (_, tid) => [{ ph: "X", cat: "kernel", pid: 0, tid, ts: tid, dur: 5, name: `op${tid % 9}` }, { ph: "X", cat: "kernel", pid: 0, tid, ts: 3000 + tid, dur: 5, name: "last" }]).flat();
+  const file = trace("rows.json", rows);
+  const server = await serve(file, "--slices", "50");
+  for (const place of [report_by_program(file), server.url]) {
+    const { page, seen, close } = await open(place);
+    await page.keyboard.press("2");
+    await settled(page);
+    assert.ok((await page.locator(".row-name").count()) < 100);
+    await page.locator(".scroller").evaluate((it) => { it.scrollTop = it.scrollHeight; });
+    await settled(page);
+    assert.match((await page.locator(".row-name").last().innerText()).trim(), /1999/);
+    assert.ok((await page.locator(".row-name").count()) < 100);
+    assert.deepEqual(seen.errors, []);
+    await close();
+  }
+  assert.equal(await server.end(), 0, server.problems());
+});
+
+test("a slice whose clock was broken hides none of the others, and is a button away", { skip }, async () => {
+  const events = Array.from({ length: 5000 }, (_, at) => ({ ph: "X", cat: "kernel", pid: 1, tid: 1, ts: at * 10, dur: 5, name: `op${at % 7}` }));
+  events.push({ ph: "X", cat: "kernel", pid: 1, tid: 1, ts: 3.456e12, dur: 5, name: "forty days late" });
+  const { page, seen, close } = await open(report_by_program(trace("clock.json", events)), { hash: "#/timeline" });
+  const axis = () => page.locator("canvas.axis-canvas").evaluate((it) => it.toDataURL());
+  const before = await axis();
+  await page.locator(".facts button", { hasText: /slices? far outside the view/ }).click();
+  await settled(page);
+  assert.notEqual(await axis(), before);
+  const [, from, to] = /[?&]t=(\d+)\.\.(\d+)/.exec(await link_of(page));
+  assert.ok(Number(from) < 1e6 && Number(to) > 3.4e15, `${from} ${to}`);
+  assert.deepEqual(seen.errors, []);
+  await close();
 });
 
 test("a run that is kept in no file says so, and its commands name no file that isn't there", { skip }, async () => {
