@@ -16,14 +16,14 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opscope_formats::reading::Stop;
 
 use crate::error::Result;
 use crate::metadata::{Listed, list};
-use crate::slices::Stream;
+use crate::slices::{Slice, Stream};
 use opscope_trace::{LossKind, Losses};
 
 /// The key of a stream, which its slices have in common: name, ageing, device.
@@ -58,11 +58,21 @@ impl Catalogue {
             Err(_) if !directory.is_dir() => return Ok(catalogue),
             Err(problem) => return Err(problem),
         };
-        let mut groups: BTreeMap<StreamKey, Vec<(u64, PathBuf)>> = BTreeMap::new();
-        for Listed { name, is_file, .. } in names {
+        // The numbers of slices, and where in the listing each stands.
+        let mut groups: BTreeMap<StreamKey, Vec<(u64, usize)>> = BTreeMap::new();
+        // Lengths that markers made us ask for, by the slices' places in the listing.
+        let mut lengths = vec![None; names.len()];
+        for (place, Listed { name, is_file, .. }) in names.iter().enumerate() {
             if let Some(slice) = name.strip_suffix(MARKER) {
-                let bytes = is_file.then(|| missing_bytes(directory, slice)).flatten().unwrap_or(0);
-                losses.count(LossKind::CutSlice, slice, bytes);
+                let told = is_file.then(|| told_length(&directory.join(name))).flatten();
+                let missing = told.and_then(|told| {
+                    let length = std::fs::metadata(directory.join(slice)).ok().map(|found| found.len());
+                    if let Ok(place) = names.binary_search_by(|listed| listed.name.as_str().cmp(slice)) {
+                        lengths[place] = length;
+                    }
+                    missing_bytes(slice, told, length)
+                });
+                losses.count(LossKind::CutSlice, slice, missing.unwrap_or(0));
                 continue;
             }
             // Files that opscope keeps beside the slices are no streams.
@@ -74,15 +84,14 @@ impl Catalogue {
             if !is_file {
                 continue;
             }
-            let path = directory.join(&name);
-            match parse(&name) {
+            match parse(name) {
                 Some(file) => {
                     groups
                         .entry((file.stream, file.aging, file.device))
                         .or_default()
-                        .push((file.slice, path));
+                        .push((file.slice, place));
                 }
-                None => losses.count(LossKind::UnknownFile, &name, 1),
+                None => losses.count(LossKind::UnknownFile, name, 1),
             }
         }
         for ((name, aging, device), mut slices) in groups {
@@ -90,9 +99,13 @@ impl Catalogue {
             // The front of an ageing stream may have been dropped; a hole elsewhere is a loss.
             let holes = slices.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
             losses.count(LossKind::MissingSlice, &name, holes as u64);
-            let paths = slices.into_iter().map(|(_, path)| path).collect();
+            let slice = |(_, place): (u64, usize)| Slice {
+                path: directory.join(&names[place].name),
+                length: lengths[place],
+            };
+            let slices = slices.into_iter().map(slice).collect();
             let entry = catalogue.streams.entry(name.clone()).or_default();
-            entry.streams.push(Stream { name, aging, device, paths, stop: stop.clone() });
+            entry.streams.push(Stream { name, aging, device, slices, stop: stop.clone() });
         }
         Ok(catalogue)
     }
@@ -106,8 +119,8 @@ impl Catalogue {
     pub fn bytes(&self) -> u64 {
         let streams = self.streams.values().flat_map(|entry| &entry.streams);
         let sizes = streams
-            .flat_map(|stream| &stream.paths)
-            .map(|path| path.metadata().map_or(0, |found| found.len()));
+            .flat_map(|stream| &stream.slices)
+            .map(|slice| slice.path.metadata().map_or(0, |found| found.len()));
         sizes.sum()
     }
 
@@ -123,7 +136,7 @@ impl Catalogue {
     pub fn unread(&self) -> impl Iterator<Item = (&str, u64)> {
         let unread = self.streams.iter().filter(|(_, entry)| !entry.is_read.load(Ordering::Relaxed));
         unread.map(|(name, entry)| {
-            (name.as_str(), entry.streams.iter().map(|stream| stream.paths.len() as u64).sum())
+            (name.as_str(), entry.streams.iter().map(|stream| stream.slices.len() as u64).sum())
         })
     }
 
@@ -141,20 +154,25 @@ impl Catalogue {
 /// How the names of the markers end that a collector puts beside the slices which it has completed.
 const MARKER: &str = ".done";
 
-/// By how many bytes a slice differs from what the marker beside it says (`filesize:N`); `None` where
-/// it doesn't say.
-fn missing_bytes(directory: &Path, slice: &str) -> Option<u64> {
+/// The length of a slice that the marker beside it tells (`filesize:N`); `None` where it tells none.
+fn told_length(marker: &Path) -> Option<u64> {
     /// No marker says more than this.
-    const LONGEST: u64 = 64;
-    let mut text = String::new();
-    let marker = File::open(directory.join(format!("{slice}{MARKER}"))).ok()?;
-    marker.take(LONGEST).read_to_string(&mut text).ok()?;
-    let told: u64 = text.trim().strip_prefix("filesize:")?.trim().parse().ok()?;
-    match std::fs::metadata(directory.join(slice)) {
-        Ok(found) => Some(told.abs_diff(found.len())),
+    const LONGEST: usize = 64;
+    let mut bytes = [0; LONGEST];
+    // So little comes at once; to ask for its end would take as long again.
+    let length = File::open(marker).ok()?.read(&mut bytes).ok()?;
+    let text = std::str::from_utf8(&bytes[..length]).ok()?;
+    text.trim().strip_prefix("filesize:")?.trim().parse().ok()
+}
+
+/// By how many bytes a slice of a length, if there is one, differs from what its marker told; `None` where it
+/// may be gone.
+fn missing_bytes(slice: &str, told: u64, length: Option<u64>) -> Option<u64> {
+    match length {
+        Some(length) => Some(told.abs_diff(length)),
         // Of an ageing stream the collector drops what is old.
-        Err(_) if slice.starts_with("aging.") => None,
-        Err(_) => Some(told),
+        None if slice.starts_with("aging.") => None,
+        None => Some(told),
     }
 }
 

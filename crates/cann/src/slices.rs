@@ -25,9 +25,18 @@ pub struct Stream {
     /// The device that the files' names tell.
     pub device: Option<u32>,
     /// The slices.
-    pub paths: Vec<PathBuf>,
+    pub slices: Vec<Slice>,
     /// Asked before each slice and each part of it.
     pub stop: Stop,
+}
+
+/// One file of a stream.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its length in bytes, where it was asked for already; to ask costs as much as to read a small file.
+    pub length: Option<u64>,
 }
 
 /// A two-byte number that every record has at the same place.
@@ -48,13 +57,13 @@ pub const DEVICE_MAGIC: Magic = Magic { offset: 2, value: opscope_cann_raw::devi
 impl Stream {
     /// Maps all slices until it is stopped; what can't be opened is counted.
     pub fn map(&self, losses: &mut Losses) -> Mapped {
-        let mut maps = Vec::with_capacity(self.paths.len());
-        for path in self.paths.iter().take_while(|_| !self.stop.is_wanted()) {
+        let mut maps = Vec::with_capacity(self.slices.len());
+        for Slice { path, length } in self.slices.iter().take_while(|_| !self.stop.is_wanted()) {
             let Ok(file) = File::open(path) else {
                 losses.count(LossKind::UnreadableFile, &path.to_string_lossy(), 1);
                 continue;
             };
-            match SliceBytes::of(&file, path) {
+            match SliceBytes::of(&file, path, *length) {
                 // An empty file holds nothing.
                 Ok(bytes) if bytes.is_empty() => {}
                 Ok(bytes) => maps.push(bytes),
@@ -75,16 +84,20 @@ enum SliceBytes {
 }
 
 impl SliceBytes {
-    /// The content of a file of any size; `path` is its name in messages.
-    fn of(file: &File, path: &Path) -> io::Result<Self> {
+    /// The content of a file of any size; `path` is its name in messages, and `length` what is known of its
+    /// size.
+    fn of(file: &File, path: &Path, length: Option<u64>) -> io::Result<Self> {
         /// The size in bytes up to which a file is copied.
         const SMALL: u64 = 32 << 10;
-        let metadata = file.metadata()?;
-        if metadata.len() > SMALL || !metadata.is_file() {
+        let length = match length {
+            Some(length) => length,
+            None => file.metadata()?.len(),
+        };
+        if length > SMALL {
             return MappedFile::new(file, path).map(Self::Mapped);
         }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize);
-        file.take(metadata.len()).read_to_end(&mut bytes)?;
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.take(length).read_to_end(&mut bytes)?;
         Ok(Self::Read(bytes))
     }
 }

@@ -282,7 +282,7 @@ mod tests {
                 name: name.to_owned(),
                 aging: false,
                 device: Some(0),
-                paths: vec![path],
+                slices: vec![crate::slices::Slice { path, length: None }],
                 stop: Default::default(),
             }]
         };

@@ -64,7 +64,7 @@ fn guarded<R: Record + Copy + Send>(
     let refused = own.total(LossKind::BrokenMagic) + own.total(LossKind::InvalidRecord);
     let accepted = found.len() as u64;
     if refused > accepted || (accepted == 0 && !own.rows().is_empty()) {
-        losses.count(LossKind::RefusedFile, &stream.name, stream.paths.len() as u64);
+        losses.count(LossKind::RefusedFile, &stream.name, stream.slices.len() as u64);
         return Vec::new();
     }
     losses.merge(own);
