@@ -9,6 +9,7 @@
 //! commands                    a file or a folder for each command: its options, what it asks of the crates
 //! report                      the answers as text, Markdown, CSV and JSON
 //! judgement                   whether a change passes
+//! likeness                    what may have been meant by a name that isn't there
 //! profile   converter_files   what commands read: profiles with their losses, the model converter's files
 //! exit   interrupt   bus_error   how the program ends
 //! terminal                    where text leaves the program
@@ -22,6 +23,7 @@ mod converter_files;
 mod exit;
 mod interrupt;
 mod judgement;
+mod likeness;
 mod profile;
 mod report;
 mod terminal;

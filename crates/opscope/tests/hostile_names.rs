@@ -176,6 +176,73 @@ fn names_of_hundreds_of_kilobytes_are_cut_before_tables_are_laid_out() {
 }
 
 #[test]
+fn a_name_of_any_length_that_is_not_there_is_told_at_once() {
+    let place = Place::new();
+    let events: Vec<String> = (0..200)
+        .map(|number| {
+            let name = format!("{}{number}", "x".repeat(100_000));
+            format!(r#"{{"ph": "X", "pid": 2, "tid": 3, "name": "{name}", "ts": {number}, "dur": 1}}"#)
+        })
+        .collect();
+    place.write("long.json", format!("[{}]", events.join(",")));
+    let wanted = "x".repeat(100_000) + "y";
+    // To compare it with each of them letter by letter would take 2 · 10¹² steps.
+    let answer = place.fails(1, &["no operator of this profile has 'xxx"], &["where", &wanted, "long.json"]);
+    assert!(!answer.stderr.contains("did you mean") && answer.stderr.len() < 20_000, "{}", answer.stderr);
+    let model = place.sample("mask-ssd");
+    let input = format!("{wanted}=1");
+    let answer = place.fails(2, &["the model has no input named 'xxx"], &["run", &model, "--input", &input]);
+    assert!(answer.stderr.len() < 20_000, "{}", answer.stderr);
+}
+
+#[test]
+fn names_in_profiles_of_many_ranks_are_shown_and_do_nothing() {
+    let place = Place::new();
+    let faults = ["--layout", "tp=2,pp=1,dp=4,ep=2", "--fault", "low-frequency=1", "--fault", "ai-cpu=5"];
+    let sizes = ["--layers", "2", "--microbatches", "2", "--quiet"];
+    place.done(&[&["sample", "cluster", "-o", "."][..], &faults, &sizes].concat());
+    let ranks = place.path("cluster_8_ranks_seed_1/db");
+    let ranks = std::fs::read_dir(&ranks).expect("the ranks").flatten().map(|rank| rank.path());
+    let outputs = ranks.map(|rank| rank.join("ASCEND_PROFILER_OUTPUT"));
+    let files = outputs.flat_map(|folder| std::fs::read_dir(folder).expect("the databases").flatten());
+    let mut renamed = 0;
+    let suffix: String = serde_json::from_str(&format!("\"{NAME}<script>\"")).expect("a name");
+    for file in files {
+        let database = rusqlite::Connection::open(file.path()).expect("a database");
+        for (table, column) in [("STRING_IDS", "value"), ("HOST_INFO", "hostName"), ("NPU_INFO", "name")] {
+            // Databases of communication have none of these tables.
+            let rename = format!("UPDATE {table} SET {column} = '=1+1' || {column} || ?1");
+            renamed += database.execute(&rename, [&suffix]).unwrap_or(0);
+        }
+    }
+    assert!(renamed > 8 * 3, "{renamed}");
+    is_harmless(&place, &["cluster", "import", "cluster_8_ranks_seed_1/db", "-o", "set"]);
+    for runs in ["cluster_8_ranks_seed_1/db", "set"] {
+        let commands: [(&[&str], bool); 10] = [
+            (&["cluster", runs], true),
+            (&["cluster", "slow", runs], true),
+            (&["cluster", "slow", runs, "--rank", "1"], true),
+            (&["cluster", "info", runs], true),
+            (&["cluster", "summary", runs], false),
+            (&["cluster", "comm", runs], false),
+            (&["cluster", "experts", runs], false),
+            (&["cluster", "compare", runs, runs], false),
+            (&["cluster", runs, "--json"], false),
+            (&["cluster", "export", runs, "--format", "csv", "-o", "tables"], false),
+        ];
+        for (arguments, names) in commands {
+            let shown = is_harmless(&place, arguments).stdout;
+            assert_eq!(shown.contains("\\u{1b}[2J"), names, "{arguments:?}: {shown}");
+            assert!(!shown.lines().any(|line| line.starts_with("error: forged")), "{arguments:?}: {shown}");
+        }
+        let table = std::fs::read_to_string(place.path("tables/ranks.csv")).expect("the table");
+        assert!(table.contains("'=1+1") && !table.contains(",\"=1+1"), "{table}");
+    }
+    let report = ["msprof-analyze", "cluster", "-m", "all", "-d", "cluster_8_ranks_seed_1/db", "-o", "out"];
+    is_harmless(&place, &report);
+}
+
+#[test]
 fn names_in_models_are_shown_and_do_nothing() {
     let place = Place::new();
     let model = place.sample("mask-ssd");

@@ -9,6 +9,7 @@ use opscope_analyze::locate;
 use opscope_trace::{StringId, Trace};
 
 use crate::exit::{Exit, UsageError};
+use crate::likeness::likeness;
 use crate::profile::{self, Tell};
 use crate::report::locate as report;
 use crate::terminal::Terminal;
@@ -84,13 +85,12 @@ fn unknown(trace: &Trace, text: &str) -> String {
     }
     let names = trace.operators.name().iter().chain(trace.operators.op_type()).chain(trace.tasks.name());
     let names: BTreeSet<StringId> = names.copied().collect();
-    let similarity = |name: &&str| strsim::jaro_winkler(&text.to_lowercase(), &name.to_lowercase());
-    let nearest = names
-        .into_iter()
-        .map(|name| trace.strings.get(name))
-        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
-        .filter(|name| similarity(name) > ALIKE);
-    let hint = nearest.map_or(String::new(), |name| format!(" (did you mean '{name}'?)"));
+    let wanted = text.to_lowercase();
+    let compared = names.into_iter().map(|name| trace.strings.get(name));
+    let compared = compared.map(|name| (likeness(&wanted, &name.to_lowercase()), name));
+    let nearest = compared.max_by(|one, other| one.0.total_cmp(&other.0));
+    let nearest = nearest.filter(|(alike, _)| *alike > ALIKE);
+    let hint = nearest.map_or(String::new(), |(_, name)| format!(" (did you mean '{name}'?)"));
     format!(
         "no operator of this profile has '{text}' as its name or type{hint}; 'opscope show' lists the types"
     )

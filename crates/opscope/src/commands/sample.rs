@@ -10,6 +10,7 @@ use opscope_model::samples::Sample;
 
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
+use crate::likeness::nearest;
 use crate::terminal::{Terminal, bold};
 
 const EXAMPLES: &str = "\
@@ -124,9 +125,7 @@ pub fn write(sample: Sample, seed: u64, path: &Path) -> anyhow::Result<()> {
 
 fn find(name: &str) -> Result<Sample, UsageError> {
     Sample::from_name(name).ok_or_else(|| {
-        let similarity = |sample: &Sample| strsim::jaro_winkler(name, sample.name());
-        let nearest = Sample::ALL.into_iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-        let hint = nearest.filter(|sample| similarity(sample) > 0.6);
+        let hint = nearest(name, Sample::ALL.iter().map(|sample| sample.name()), 0.6);
         let hint = hint.map_or(String::new(), |sample| format!(" (did you mean '{sample}'?)"));
         let names: Vec<&str> = Sample::ALL.iter().map(|sample| sample.name()).collect();
         UsageError(format!("there is no sample named '{name}'{hint}; there are: {}", names.join(", ")))

@@ -289,7 +289,15 @@ fn describe(graph: Graph<'_>) -> String {
 
 /// The most similar name, if any is similar at all.
 fn nearest(wanted: &str, names: &[&str]) -> Option<String> {
-    let scored = names.iter().map(|name| (strsim::normalized_damerau_levenshtein(wanted, name), *name));
+    /// Comparing takes time with the product of both lengths, in bytes.
+    const LONGEST: usize = 256;
+    if wanted.len() > LONGEST {
+        return None;
+    }
+    let scored = names
+        .iter()
+        .filter(|name| name.len() <= LONGEST)
+        .map(|name| (strsim::normalized_damerau_levenshtein(wanted, name), *name));
     let (score, name) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (score > 0.4).then(|| name.to_owned())
 }

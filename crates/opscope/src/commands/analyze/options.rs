@@ -6,6 +6,8 @@ use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Sco
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
 
+use crate::likeness::nearest;
+
 /// Conditions for operators and executions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Choice")]
@@ -178,9 +180,7 @@ fn parse_sort(text: &str) -> Result<Sort, String> {
 fn parse_column(text: &str) -> Result<Column, String> {
     Column::from_name(text.trim()).ok_or_else(|| {
         let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
-        let similarity = |name: &&&str| strsim::jaro_winkler(text, name);
-        let nearest = names.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-        let hint = nearest.filter(|name| similarity(name) > 0.8);
+        let hint = nearest(text, names.iter().copied(), 0.8);
         let hint = hint.map_or(String::new(), |name| format!(" (did you mean '{name}'?)"));
         format!("there is no column '{text}'{hint}; there are: {}", names.join(", "))
     })

@@ -4,6 +4,8 @@ use anyhow::bail;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+use crate::likeness::nearest;
+
 /// Makes sure that a tool's arguments are of the names, types and values of its schema.
 ///
 /// # Errors
@@ -20,10 +22,7 @@ pub fn check(tool: &str, arguments: &JsonObject, schema: &JsonObject) -> anyhow:
     for (name, value) in arguments {
         let Some(property) = properties.get(name) else {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-            let near = known
-                .iter()
-                .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-            let near = near.filter(|near| strsim::jaro_winkler(near, name) > 0.8);
+            let near = nearest(name, known.iter().copied(), 0.8);
             let hint = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
             bail!("{tool} has no argument `{name}`{hint}; there are: {}", known.join(", "));
         };
