@@ -2,7 +2,7 @@
 //! target folder, and links are not followed.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -157,12 +157,8 @@ async fn copy(sftp: &SftpSession, file: &Wanted, progress: &mut dyn FnMut(u64)) 
     // The size and time tell a beginning of this file from one of an older file of that name.
     let part = file.local.with_file_name(format!(".{name}.{}.{}.part", file.size, file.modified));
     let in_local = |source| Error::Local { path: part.clone(), source };
-    let mut options = fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
-    let mut output = options.open(&part).map_err(in_local)?;
-    let mut done = output.metadata().map_err(in_local)?.len();
+    let mut output = opscope_files::open_own(&part).map_err(in_local)?;
+    let mut done = output.seek(std::io::SeekFrom::End(0)).map_err(in_local)?;
     let mut input = sftp.open(&file.remote).await.map_err(at(&file.remote, DOWNLOADING))?;
     input.seek(std::io::SeekFrom::Start(done)).await.map_err(io_at(&file.remote, DOWNLOADING))?;
     let mut block = vec![0; BLOCK];

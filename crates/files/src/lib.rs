@@ -28,6 +28,7 @@
 //!       unfinished             what a stopped program removes
 //!       write_out              large files on their way to the disk before they are whole
 //!     target                   what a path leads to
+//! plain                        files of strangers, opened without waiting
 //! mapped                       files in memory, by address
 //! column                       lists that are large
 //!   spilled                    rows in a file without a name
@@ -40,6 +41,7 @@ mod draft;
 mod folders;
 mod leftovers;
 mod mapped;
+mod plain;
 mod spilled;
 mod target;
 mod unfinished;
@@ -51,7 +53,9 @@ pub use column::{Column, spill_from};
 pub use draft::Draft;
 pub use folders::{create_folder, note_change, sync_folders};
 pub use mapped::{MappedFile, file_at};
+pub use plain::{open_plain, read_plain};
 pub use unfinished::{Unfinished, discard_unfinished};
 pub use write::{
-    check_seekable_target, check_target, create_new, replace_atomically, write_atomically, write_seekable,
+    check_seekable_target, check_target, create_new, open_own, replace_atomically, write_atomically,
+    write_seekable,
 };

@@ -116,7 +116,8 @@ fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, text)
 }
 
-fn refused(text: &str) -> io::Error {
+/// The error of a path to which nothing may be written.
+pub(crate) fn refused(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text.to_owned())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::batch::draft_for;
 use crate::draft::Draft;
-use crate::target::{Target, hold, target};
+use crate::target::{Target, hold, refused, target};
 
 /// Writes a file under a temporary name beside `path`, and syncs and renames it when `content` is done,
 /// so that no reader ever sees half of it. When anything fails, `path` is as it was before. A pipe or a
@@ -69,6 +69,33 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens a file that opscope keeps for itself, such as a lock, for reading and writing as it is, or makes it for
+/// the user and the group only: mode 0640, less what the umask takes away. Folders may come from somebody else,
+/// so nothing but a plain file without another name is taken: a link would lead to a file of the user's.
+///
+/// # Errors
+/// When there is something else in its place, or the system refuses.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o640).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    // The reason is better told by what lies there.
+    let file = options.open(path).map_err(|error| target(path).err().unwrap_or(error))?;
+    let found = file.metadata()?;
+    #[cfg(unix)]
+    let names = std::os::unix::fs::MetadataExt::nlink(&found);
+    #[cfg(not(unix))]
+    let names = 1;
+    match found.is_file() && names <= 1 {
+        true => Ok(file),
+        false => Err(refused("this is no plain file of its own; remove it")),
+    }
+}
+
 /// Finds out whether [`write_atomically`] could write a file, without touching it. A pipe is opened
 /// and kept open until it is written to, because its reader would take the closing for the end.
 ///
@@ -93,6 +120,33 @@ pub fn check_seekable_target(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::unfinished::is_noted;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_its_own_is_no_link_no_pipe_and_has_one_name() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        drop(open_own(&at("lock")).expect("a new file"));
+        assert_eq!(at("lock").metadata().unwrap().permissions().mode() & 0o137, 0);
+        std::fs::write(at("lock"), "42").unwrap();
+        drop(open_own(&at("lock")).expect("the same file"));
+        assert_eq!(std::fs::read(at("lock")).unwrap(), b"42");
+
+        std::fs::write(at("victim"), "precious").unwrap();
+        symlink("victim", at("link")).unwrap();
+        symlink("nowhere", at("loose")).unwrap();
+        std::fs::hard_link(at("victim"), at("name")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        assert!(made.success());
+        for name in ["link", "loose", "name", "pipe"] {
+            let error = open_own(&at(name)).expect_err(name).to_string();
+            assert_eq!(error.contains("symbolic link"), ["link", "loose"].contains(&name), "{name}: {error}");
+        }
+        assert_eq!(std::fs::read(at("victim")).unwrap(), b"precious");
+        assert!(!at("nowhere").exists());
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

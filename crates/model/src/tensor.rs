@@ -1,7 +1,6 @@
 //! The data of a tensor, in whichever of ONNX's storage forms a file keeps it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
@@ -280,15 +279,8 @@ impl ExternalFiles {
 /// # Errors
 /// When it can't be opened or mapped, or is no regular file: a device or pipe has no end.
 pub(crate) fn map_file(path: &Path) -> std::io::Result<Bytes> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(std::io::Error::other("it is a folder"));
-    }
-    if !metadata.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
-    if metadata.len() == 0 {
+    let file = opscope_files::open_plain(path)?;
+    if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
     Ok(Bytes::from_owner(MappedFile::new(&file, path)?))

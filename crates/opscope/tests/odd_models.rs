@@ -261,6 +261,13 @@ fn weights_in_a_file_of_their_own_are_found_or_missed_by_name() {
     let run =
         |file: &'static str, engine: &'static str| [&["run", file, "--engine", engine], &QUICK[..]].concat();
     place.fails(1, &["weights.bin", "weights"], &run("external.onnx", "tract"));
+    #[cfg(unix)]
+    {
+        let made = std::process::Command::new("mkfifo").arg(place.path("weights.bin")).status();
+        assert!(made.expect("mkfifo is there").success());
+        place.fails(1, &["weights.bin", "a pipe"], &run("external.onnx", "tract"));
+        std::fs::remove_file(place.path("weights.bin")).expect("no pipe");
+    }
     place.write("weights.bin", [0u8; 20]);
     place.fails(1, &["weights.bin", "weights"], &run("external.onnx", "tract"));
     place.write("weights.bin", [0u8; 32]);

@@ -14,6 +14,9 @@ use opscope_testing::programs::output_in_time;
 
 const TIMELINE: &str = r#"[{"name":"conv1","ph":"X","cat":"cpu_op","ts":1,"dur":5,"pid":1,"tid":1}]"#;
 
+/// What `sample cluster -o samples/cluster` makes.
+const RANKS: &str = "samples/cluster/cluster_8_ranks_seed_1/db";
+
 /// All files and folders below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut pending) = (Vec::new(), vec![folder.to_owned()]);
@@ -152,6 +155,10 @@ fn everything_that_is_written_is_private_whatever_the_umask() {
             "samples/cluster",
             &["sample", "cluster", "-o", "samples/cluster", "--steps", "1", "--format", "both"],
         ),
+        ("set", &["cluster", "import", RANKS, "-o", "set"]),
+        ("tables", &["cluster", "export", RANKS, "--format", "csv", "-o", "tables"]),
+        ("insight", &["cluster", "export", RANKS, "--format", "insight", "-o", "insight"]),
+        ("analysis", &["msprof-analyze", "cluster", "-m", "all", "-d", RANKS, "-o", "analysis"]),
         ("modern", &["export", "all", &profile, "-o", "modern"]),
         ("classic", &["export", "all", &profile, "-o", "classic", "--layout", "classic"]),
         ("imported/deep", &["import", &profile, "-o", "imported/deep"]),
@@ -174,6 +181,9 @@ fn everything_that_is_written_is_private_whatever_the_umask() {
         ("model.onnx", &["sample", "mask-ssd", "-o", "model.onnx"]),
         ("rewritten.onnx", &["rewrite", "mask-ssd.onnx", "-o", "rewritten.onnx"]),
         ("switches", &["fusion", "mask-ssd.onnx", "--switch-file", "switches"]),
+        ("report.html", &["report", "timeline.json", "-o", "report.html"]),
+        ("ranks.json", &["cluster", "export", RANKS, "--format", "json", "-o", "ranks.json"]),
+        ("timeline.gz", &["cluster", "export", RANKS, "--format", "timeline", "-o", "timeline.gz"]),
         (
             "junit.xml",
             &["check", "--baseline", "timeline.json", "--candidate", "timeline.json", "--junit", "junit.xml"],
@@ -194,6 +204,43 @@ fn check_mode(path: &Path) {
     let open = if found.is_dir() { 0o027 } else { 0o137 };
     let mode = found.permissions().mode() & 0o7777;
     assert_eq!(mode & open, 0, "{} has the mode {mode:o}", path.display());
+}
+
+#[test]
+fn a_lock_in_the_folder_of_a_stranger_leads_to_no_file_of_the_users() {
+    let place = Place::new();
+    let profile = profile(&place, "50");
+    place.done(&["sample", "cluster", "--layout", "tp=2,pp=1,dp=1", "--layers", "1", "--quiet"]);
+    let ranks = "cluster_2_ranks_seed_1/db";
+    place.done(&["cluster", "import", ranks, "-o", "set", "--quiet"]);
+    let manifests = std::fs::read_dir(place.path("set/_manifest/run=run")).expect("the manifests").flatten();
+    for manifest in manifests.filter(|file| file.path().extension().is_some_and(|it| it == "json")) {
+        std::fs::remove_file(manifest.path()).expect("no manifest");
+    }
+    std::fs::create_dir(place.path(&profile).join("sqlite")).expect("a folder");
+    let in_profile = format!("{profile}/sqlite/.opscope.lock");
+    let in_set = "set/_manifest/run=run/.commits.lock";
+    let victim = place.write("victim", "precious");
+    for (lock, arguments) in [
+        (in_profile.as_str(), &["import", &profile, "--quiet"][..]),
+        (&in_profile, &["export", "all", &profile, "--quiet"]),
+        (in_set, &["cluster", "import", ranks, "-o", "set", "--quiet"]),
+    ] {
+        let path = place.path(lock);
+        for is_link in [true, false] {
+            let _ = std::fs::remove_file(&path);
+            let (made, says) = match is_link {
+                true => (symlink(&victim, &path), "symbolic link"),
+                false => (std::fs::hard_link(&victim, &path), "no plain file of its own"),
+            };
+            made.expect("another name");
+            place.fails(1, &[lock, says], arguments);
+            assert_eq!(std::fs::read(&victim).expect("it is there"), b"precious", "{arguments:?}");
+        }
+        std::fs::remove_file(&path).expect("no lock");
+    }
+    place.done(&["import", &profile, "--quiet"]);
+    place.done(&["cluster", "import", ranks, "-o", "set", "--quiet"]);
 }
 
 /// Sends a signal to a process of this test's own.

@@ -116,7 +116,7 @@ pub(crate) fn results(folder: &Path) -> PathBuf {
 pub fn analyze(options: &Options) -> Result<Done, PeerError> {
     let folder = results(options.output.as_ref().unwrap_or(&options.data));
     let write = |folder: &Path| {
-        std::fs::create_dir_all(folder)
+        opscope_files::create_folder(folder)
             .map_err(|source| PeerError::Write { path: folder.to_owned(), source })
             .map(|()| folder.join(DATABASE))
     };

@@ -166,7 +166,8 @@ fn of_file(collection: &Collection) -> Ordered {
     struct Metadata {
         distributed_args: Option<Ordered>,
     }
-    let bytes = std::fs::read(collection.folder.join("profiler_metadata.json")).unwrap_or_default();
+    let bytes =
+        opscope_files::read_plain(&collection.folder.join("profiler_metadata.json")).unwrap_or_default();
     let metadata: Option<Metadata> = serde_json::from_slice(&bytes).ok();
     metadata.and_then(|it| it.distributed_args).unwrap_or_default()
 }

@@ -1,5 +1,7 @@
 //! `cluster_analysis.db`: tables that a mode adds to it or writes anew, whole or not at all.
 
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Statement};
@@ -50,7 +52,9 @@ impl Output {
         let failed = |source| PeerError::Database { path: path.to_owned(), source };
         opscope_files::replace_atomically(path, |draft| {
             if path.is_file() {
-                std::fs::copy(path, draft)?;
+                // Its content alone: the mode is that of every result.
+                let mut draft = OpenOptions::new().write(true).open(draft)?;
+                io::copy(&mut File::open(path)?, &mut draft)?;
             }
             fill_draft(draft, fill).map_err(Failure::Sqlite)
         })

@@ -177,7 +177,7 @@ impl Job {
                     .to_owned(),
             ));
         }
-        let text = fs::read(&info).map_err(|source| io(&info, source))?;
+        let text = opscope_files::read_plain(&info).map_err(|source| io(&info, source))?;
         // The raw files can be listed whatever it says.
         let parsed = serde_json::from_slice(&text).unwrap_or(Value::Null);
         let files = raw_files(&data).map_err(|source| io(&data, source))?;
@@ -257,8 +257,9 @@ impl Job {
 
 /// Whether a directory is described, but not by one of the numbers that stand for Ascend's chips.
 fn names_no_chip_of_ascend(directory: &Path) -> bool {
-    let info =
-        fs::read(directory.join(INFO)).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let info = opscope_files::read_plain(&directory.join(INFO))
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Value>(&text).ok());
     info.is_some_and(|info| {
         let chip = &info["platform_version"];
         info.is_object() && !chip.is_number() && chip.as_str().is_none_or(|chip| chip.parse::<u32>().is_err())

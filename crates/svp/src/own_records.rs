@@ -48,7 +48,7 @@ impl Exports {
         }
         let mut records = Records::default();
         for file in job.files.iter().filter(|file| file.kind.is_own()) {
-            let bytes = std::fs::read(&file.path)
+            let bytes = opscope_files::read_plain(&file.path)
                 .map_err(|source| JobError::Io { path: file.path.clone(), source })?;
             match file.kind {
                 RawKind::OwnCalls => records.read(&bytes, &file.name, Records::add_call),

@@ -58,8 +58,8 @@ impl RawCalls {
     /// # Errors
     /// When there is no whole record, or a single one doesn't fit.
     pub fn read_file(path: &Path) -> Result<Self, RawCallsError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| RawCallsError::Io { path: path.to_owned(), source })?;
+        let bytes = opscope_files::read_plain(path)
+            .map_err(|source| RawCallsError::Io { path: path.to_owned(), source })?;
         Self::read(&bytes).map_err(|what| RawCallsError::OtherLayout { path: path.to_owned(), what })
     }
 

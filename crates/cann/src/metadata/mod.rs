@@ -167,7 +167,11 @@ impl Metadata {
     /// If `info.json` can't be read or names no known processor.
     pub(crate) fn read(directory: &Path, names: &[Listed], losses: &mut Losses) -> Result<Self> {
         let find = |prefix: &str| metadata_file(directory, names, prefix);
-        let info_path = find("info.json").unwrap_or_else(|| directory.join("info.json"));
+        let Some(info_path) = find("info.json") else {
+            let missing =
+                std::io::Error::new(std::io::ErrorKind::NotFound, "there is no plain file of this name");
+            return Err(Error::io("open the file", directory.join("info.json"))(missing));
+        };
         let info = Info::from_json(&read_json(&info_path)?, &info_path, losses)?;
         let mut optional = |prefix: &str| {
             let value = find(prefix).map(|path| read_json(&path));
@@ -381,9 +385,10 @@ pub(crate) fn list(directory: &Path) -> Result<Vec<Listed>> {
     Ok(names)
 }
 
-/// The file `prefix` or `prefix.<number>` of a directory.
+/// The file `prefix` or `prefix.<number>` of a directory; a pipe of that name would be waited for.
 fn metadata_file(directory: &Path, names: &[Listed], prefix: &str) -> Option<PathBuf> {
-    names.iter().find(|file| is_numbered(&file.name, prefix)).map(|file| directory.join(&file.name))
+    let is_it = |entry: &&Listed| entry.is_file && is_numbered(&entry.name, prefix);
+    names.iter().find(is_it).map(|file| directory.join(&file.name))
 }
 
 /// Whether a name is `prefix` or `prefix.<number>`.

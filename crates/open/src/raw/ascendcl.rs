@@ -39,7 +39,7 @@ pub fn append(trace: &mut Trace, profile: &Profile) {
     let Some(host) = &profile.host else { return };
     let Some(zero) = host.metadata.session.begin_monotonic else { return };
     for path in files(&host.data()) {
-        match std::fs::read(&path) {
+        match opscope_files::read_plain(&path) {
             Ok(bytes) => add(trace, &SubscribedRecords::read(&String::from_utf8_lossy(&bytes)), zero),
             Err(error) => trace.count_loss(LossKind::UnreadableAscendCl, 1, &error.to_string()),
         }

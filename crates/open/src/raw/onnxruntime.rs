@@ -63,7 +63,7 @@ fn begin(profile: &Path) -> Option<i64> {
     let mut parts = name.split('.');
     let (process, number) = (parts.next()?, parts.next()?.split('_').next()?);
     let clock = profile.with_file_name(format!("{PREFIX}{process}.{number}.clock"));
-    let json: Value = serde_json::from_slice(&std::fs::read(clock).ok()?).ok()?;
+    let json: Value = serde_json::from_slice(&opscope_files::read_plain(&clock).ok()?).ok()?;
     let field = |name: &str| json.get(name).and_then(Value::as_i64);
     let age = field("realtime_ns")?.checked_sub(field("start_ns")?)?;
     field("monotonic_raw_ns")?.checked_sub(age).filter(|begin| (0..=CENTURY).contains(begin))

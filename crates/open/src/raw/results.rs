@@ -10,13 +10,13 @@
 //! They lie below the profile, or where the user says, or in the user's cache folder where the
 //! profile can't be written to.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
-use opscope_files::{Unfinished, create_folder};
+use opscope_files::{Unfinished, create_folder, open_own};
 
 /// Results that can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -156,8 +156,7 @@ impl Results {
     }
 
     fn take_lock(&self, path: &Path) -> Result<File, NotTaken> {
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = opened.map_err(ResultsError::io(path, "cannot make this lock file"))?;
+        let mut file = open_own(path).map_err(ResultsError::io(path, "cannot make this lock file"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -282,12 +282,17 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     Err(UsageError(format!("there is no rule {id}{near} `opscope advise --list` names all")).into())
 }
 
+/// The text of a file beside a profile, if it is one.
+fn text_of(path: &Path) -> Option<String> {
+    String::from_utf8(opscope_files::read_plain(path).ok()?).ok()
+}
+
 /// The surroundings of a profile, which show how it was taken.
 pub fn environment(source: &Source) -> Environment {
     let path = source.path();
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
     let within = environment_within(source);
-    let beside = || std::fs::read_to_string(path.with_file_name("acl.json")).ok();
+    let beside = || text_of(&path.with_file_name("acl.json"));
     Environment {
         hosts: std::fs::read_to_string("/etc/hosts").ok(),
         host_name: std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|it| it.trim().to_owned()),
@@ -317,7 +322,7 @@ pub fn environment_within(source: &Source) -> Environment {
         free_bytes: free_bytes(path),
         mode,
         ended: source.profile_itself().filter(is_in_parts).map(|_| has_end(path)),
-        acl_json: std::fs::read_to_string(path.join("acl.json")).ok(),
+        acl_json: text_of(&path.join("acl.json")),
         ..Environment::default()
     }
 }

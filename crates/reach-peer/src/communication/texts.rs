@@ -220,7 +220,7 @@ fn in_file(
 ) {
     let Some(path) = path else { return };
     let read = || -> Result<(), String> {
-        let text = std::fs::read(path).map_err(|error| error.to_string())?;
+        let text = opscope_files::read_plain(path).map_err(|error| error.to_string())?;
         each_operation(&text, take).map_err(|error| error.to_string())
     };
     if let Err(error) = read() {

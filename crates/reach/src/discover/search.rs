@@ -177,7 +177,7 @@ fn outputs_of(folder: &Path) -> (Outputs, Option<u32>) {
 
 /// A file of JSON; none if it isn't there, or is damaged, which is told.
 fn json(path: &Path, losses: &mut Vec<Loss>) -> Option<Value> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = opscope_files::read_plain(path).ok()?;
     serde_json::from_slice(&bytes)
         .inspect_err(|error| {
             let loss = Loss::new(None, path.display().to_string(), LossReason::Damaged, 1);

@@ -103,7 +103,7 @@ fn read_kernels(path: &Path, recording: &mut Recording) -> Result<(), String> {
 }
 
 fn tree<Operation: for<'d> Deserialize<'d>>(path: &Path) -> Result<Tree<Operation>, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = opscope_files::read_plain(path).map_err(|error| error.to_string())?;
     serde_json::from_slice(&bytes).map_err(|error| error.to_string())
 }
 

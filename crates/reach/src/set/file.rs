@@ -1,6 +1,5 @@
 //! A table's file: written under a temporary name a row group at a time, and read whole or the groups of one rank.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -133,7 +132,7 @@ impl WholeFile {
 /// When it can't be read.
 pub fn read<R: Row>(path: &Path, rank: Option<u32>, texts: &mut Texts) -> Result<Vec<R>, SetError> {
     let read = || -> Result<Vec<R>, ParquetError> {
-        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let reader = SerializedFileReader::new(opscope_files::open_plain(path)?)?;
         let mut rows = Vec::new();
         for place in 0..reader.num_row_groups() {
             let group = reader.get_row_group(place)?;

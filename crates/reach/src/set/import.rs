@@ -5,6 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use opscope_files::open_own;
 use opscope_formats::reading::Stop;
 
 use super::file::{TableFile, WholeFile};
@@ -270,7 +271,7 @@ impl Importer<'_> {
 /// Takes a lock that ends with the process; `None` while another has it. Where the file system has no locks, nobody
 /// has it, and the second one to end finds the first one's manifest.
 fn try_lock(path: &Path) -> Result<Option<File>, SetError> {
-    let file = File::create(path).map_err(|error| SetError::unwritable(path, error))?;
+    let file = open_own(path).map_err(|error| SetError::unwritable(path, error))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(None),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
@@ -511,7 +512,7 @@ pub fn part_files(set: &Path, files: &[WholeFile]) -> Vec<PartFile> {
 /// Waits until nobody else gives files of a run their names.
 pub fn lock_commits(folder: &Path) -> Result<File, SetError> {
     let path = folder.join(".commits.lock");
-    let file = File::create(&path).map_err(|error| SetError::unwritable(&path, error))?;
+    let file = open_own(&path).map_err(|error| SetError::unwritable(&path, error))?;
     // Where the file system has no locks, the manifest's own name decides.
     let _ = file.lock();
     Ok(file)

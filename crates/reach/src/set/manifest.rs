@@ -1,7 +1,6 @@
 //! Manifests: what a part of a set holds, and the file that makes a folder a set.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -205,7 +204,7 @@ pub fn write_json(path: &Path, content: &impl Serialize) -> Result<(), SetError>
 
 /// Reads a file of JSON.
 pub fn read_json<T: for<'d> Deserialize<'d>>(path: &Path) -> Result<T, SetError> {
-    let bytes = std::fs::read(path).map_err(|error| SetError::unreadable(path, error))?;
+    let bytes = opscope_files::read_plain(path).map_err(|error| SetError::unreadable(path, error))?;
     serde_json::from_slice(&bytes).map_err(|error| SetError::unreadable(path, error))
 }
 
@@ -249,7 +248,7 @@ pub fn fingerprint(collection: &Collection) -> String {
 
 fn add_file(print: &mut Fingerprint, path: &Path) -> std::io::Result<()> {
     const ENDS: u64 = 64 << 10;
-    let mut file = File::open(path)?;
+    let mut file = opscope_files::open_plain(path)?;
     let length = file.metadata()?.len();
     print.add(&length.to_le_bytes());
     let mut bytes = Vec::new();

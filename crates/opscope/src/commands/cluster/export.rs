@@ -113,7 +113,7 @@ fn json(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal) ->
 
 fn tables(source: &SourceArguments, folder: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
     let findings = source.examine(terminal)?;
-    std::fs::create_dir_all(folder)
+    opscope_files::create_folder(folder)
         .map_err(|error| anyhow::Error::new(error).context(folder.display().to_string()))?;
     for (name, table) in cluster::tables(&findings) {
         let path = folder.join(format!("{name}.csv"));
