@@ -1,5 +1,9 @@
-//! How a native table is declared: a list for each column, so that ten million rows stay small. Large columns lie
-//! in files ([`Column`](opscope_files::Column)), so that memory hardly grows with the run.
+//! How a native table is declared: a [`Column`](opscope_columns::Column) for each field, so that ten million rows stay
+//! small, and memory hardly grows with the run.
+
+use std::ops::Range;
+
+use opscope_columns::Column;
 
 /// Declares a table and the form of one of its rows.
 macro_rules! columns {
@@ -18,7 +22,7 @@ macro_rules! columns {
         $(#[$table_doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($column: opscope_files::Column<$type>,)+
+            $($column: opscope_columns::Column<$type>,)+
         }
 
         #[allow(dead_code, reason = "every table offers the same functions")]
@@ -144,6 +148,19 @@ macro_rules! columns {
     };
 }
 pub(crate) use columns;
+
+/// A column that all cores make of so many rows: `work` appends what it makes of a range of rows.
+pub(crate) fn made_in_parts<T: Copy + Send>(
+    count: usize,
+    work: impl Fn(Range<usize>, &mut Vec<T>) + Sync,
+) -> Column<T> {
+    let mut all = Column::new();
+    crate::parallel::row_parts(count, work, |part| {
+        all.extend_from_slice(part);
+        part.clear();
+    });
+    all
+}
 
 /// The length of the first column, which is that of all.
 #[inline(always)]

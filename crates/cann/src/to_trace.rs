@@ -8,6 +8,7 @@ mod links;
 mod measured;
 mod samples;
 
+use opscope_columns::Column;
 use opscope_formats::reading::Stop;
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Device, DeviceId, DeviceKind, ExecutionUnit, Iteration, IterationId, Model,
@@ -255,9 +256,10 @@ impl<'a> Projection<'a> {
         let view = self.view;
         let tasks = view.tasks();
         self.trace.tasks.reserve(tasks.len());
-        let mut measured = Measured::new(view, &mut self.trace);
+        let first = self.trace.tasks.len();
+        let mut executed = Column::new();
         let mut waits = Waits::default();
-        for task in self.stop.within(tasks) {
+        for &task in self.stop.within(&tasks) {
             let device = view.device(task);
             let number = task.task as usize;
             let record = device.device.tables.tasks.row(number);
@@ -280,9 +282,10 @@ impl<'a> Projection<'a> {
                 launched_by: call.map(|call| ApiCallId::from_index(self.first_call + call.index())),
                 ..Task::new(name, start, end - start)
             };
-            let id = self.trace.tasks.push(row);
-            measured.enter(&mut self.trace, id, view, task, host.as_ref());
+            self.trace.tasks.push(row);
+            executed.push(task);
         }
+        Measured::new(view, &mut self.trace).enter(&mut self.trace, first, view, &executed, self.stop);
     }
 
     /// Copies of which the device tracked the states alone.

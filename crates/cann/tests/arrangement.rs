@@ -118,8 +118,7 @@ fn columns_that_lie_in_files_give_the_same_results() {
         let options = SampleOptions { chip, tasks: 3_000, mode, layout: SampleLayout::Current, seed: 3 };
         let path = write_sample(directory.path(), options).expect("space on disk");
         let whole = results(&path);
-        // Columns that grow by single rows stay in memory up to twelve times as much.
-        opscope_files::spill_from(400);
+        opscope_columns::keep_in_memory(400);
         let in_files = results(&path);
         #[cfg(target_os = "linux")]
         {
@@ -127,7 +126,7 @@ fn columns_that_lie_in_files_give_the_same_results() {
             let _joined = Joined::new(Data::load(profile).expect("a readable profile"));
             assert!(nameless_files() > 10, "columns of {chip:?} lie in files: {}", nameless_files());
         }
-        opscope_files::spill_from(16 << 20);
+        opscope_columns::keep_in_memory(opscope_columns::COMMON_BUDGET);
         assert_same(&in_files, &whole, &format!("{chip:?}, {mode:?}"));
     }
 }

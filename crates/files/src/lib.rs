@@ -1,5 +1,4 @@
-//! Files of any content: mapped into memory while they are read, written whole or not at all, and used in
-//! place of memory for large columns.
+//! Files of any content: mapped into memory while they are read, and written whole or not at all.
 //!
 //! A result is written under a temporary name beside its own, synced and renamed, so that whatever ends
 //! the program, a reader finds the old file, the new one or none. Temporary files of programs that were
@@ -30,26 +29,21 @@
 //!     target                   what a path leads to
 //! plain                        files of strangers, opened without waiting
 //! mapped                       files in memory, by address
-//! column                       lists that are large
-//!   spilled                    rows in a file without a name
 //! ```
 
 mod at_once;
 mod batch;
-mod column;
 mod draft;
 mod folders;
 mod leftovers;
 mod mapped;
 mod plain;
-mod spilled;
 mod target;
 mod unfinished;
 mod write;
 mod write_out;
 
 pub use batch::{Batch, WriteError, pending_in};
-pub use column::{Column, spill_from};
 pub use draft::Draft;
 pub use folders::{create_folder, note_change, sync_folders};
 pub use mapped::{MappedFile, file_at};

@@ -76,6 +76,9 @@ fn carry_out(
     if let Some(bytes) = arguments.memory {
         opscope_formats::memory::allow(bytes);
     }
+    // Columns leave most of a small allowance to whatever else a command holds.
+    let share = usize::try_from(opscope_formats::memory::allowed() / 4).unwrap_or(usize::MAX);
+    opscope_columns::keep_in_memory(share.min(opscope_columns::COMMON_BUDGET));
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (arguments.command.execute(&terminal), terminal)
 }

@@ -2,15 +2,17 @@
 
 use std::marker::PhantomData;
 
-/// Lists of `T` in one vector, each named by its [`Span`].
+use opscope_columns::Column;
+
+/// Lists of `T` in one column, each named by its [`Span`].
 #[derive(Clone, Debug)]
-pub struct Pool<T> {
-    values: Vec<T>,
+pub struct Pool<T: Copy> {
+    values: Column<T>,
 }
 
-impl<T> Default for Pool<T> {
+impl<T: Copy> Default for Pool<T> {
     fn default() -> Self {
-        Self { values: Vec::new() }
+        Self { values: Column::new() }
     }
 }
 

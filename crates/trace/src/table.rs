@@ -23,7 +23,7 @@ macro_rules! table {
         $(#[$table_doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($column: Vec<$type>,)+
+            $($column: opscope_columns::Column<$type>,)+
         }
 
         impl $table {

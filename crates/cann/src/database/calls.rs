@@ -2,7 +2,7 @@
 
 use std::io::{self, Seek, Write};
 
-use opscope_files::Column;
+use opscope_columns::Column;
 
 use crate::database::output::Output;
 use crate::database::schema;

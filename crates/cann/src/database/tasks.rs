@@ -3,7 +3,7 @@
 
 use std::io::{self, Seek, Write};
 
-use opscope_files::Column;
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::database::ids::{TaskIds, TaskKey};

@@ -4,7 +4,7 @@ use opscope_cann_raw::device::{AiCpuNode, AiCpuOld, CoreCounters, HwtsLog};
 use opscope_cann_raw::host::level;
 use opscope_cann_raw::launching::kind;
 use opscope_cann_raw::{Chip, DeviceLog};
-use opscope_files::Column;
+use opscope_columns::Column;
 
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;

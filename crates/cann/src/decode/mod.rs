@@ -38,7 +38,7 @@ pub(crate) use legacy::records::Source as LegacySource;
 use std::convert::Infallible;
 
 use opscope_cann_raw::Record;
-use opscope_files::Column;
+use opscope_columns::Column;
 
 use crate::parallel;
 use crate::slices::{Magic, Stream};

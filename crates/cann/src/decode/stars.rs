@@ -6,7 +6,7 @@ use opscope_cann_raw::Record;
 use opscope_cann_raw::device::{
     BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
 };
-use opscope_files::Column;
+use opscope_columns::Column;
 
 use crate::decode::{decode, links};
 use crate::slices::{DEVICE_MAGIC, Stream};

@@ -5,7 +5,7 @@ use opscope_cann_raw::device::{
     TrackTimeline, WideStepTrace, track,
 };
 use opscope_cann_raw::{Chip, Record};
-use opscope_files::Column;
+use opscope_columns::Column;
 
 use crate::decode::stars::Edge;
 use crate::slices::Stream;

@@ -11,6 +11,7 @@ use crate::facts::view::View;
 use crate::headings::{api_statistic, owned};
 use crate::kinds::level_name;
 use crate::text::numbers;
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 /// The table, or `None` if there are no calls.
@@ -25,24 +26,24 @@ pub(crate) fn acl_sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
 
 fn of_levels<'a>(view: &'a View<'a>, kind: &'static str, is_shown: fn(u16) -> bool) -> Option<Sheet<'a>> {
     // Calls are grouped by number first, because comparing names of millions takes long.
-    let mut by_number: NumberMap<(u16, u64), (&str, Vec<f64>)> = NumberMap::default();
+    let mut by_number: NumberMap<(u16, u64), (&str, Column<f64>)> = NumberMap::default();
     for call in view.joined.data.host.api.rows() {
         if !is_shown(call.level) || !view.counts_call(&call) {
             continue;
         }
         let number = if call.level == level::COMMUNICATION { call.item } else { u64::from(call.kind) };
         let group =
-            by_number.entry((call.level, number)).or_insert_with(|| (call_name(view, &call), Vec::new()));
+            by_number.entry((call.level, number)).or_insert_with(|| (call_name(view, &call), Column::new()));
         group.1.push(view.unrounded_host_duration(call.begin, call.end));
     }
-    let mut groups: BTreeMap<(&str, u16), Vec<f64>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, u16), Column<f64>> = BTreeMap::new();
     // Sums depend on their order.
     let mut by_number: Vec<_> = by_number.into_iter().collect();
     by_number.sort_unstable_by_key(|(number, _)| *number);
-    for ((level, _), (name, durations)) in by_number {
-        groups.entry((name, level)).or_default().extend(durations);
+    for ((level, _), (name, mut durations)) in by_number {
+        groups.entry((name, level)).or_default().append(&mut durations);
     }
-    let mut lines: Vec<(&str, u16, Vec<f64>)> =
+    let mut lines: Vec<(&str, u16, Column<f64>)> =
         groups.into_iter().map(|((name, level), durations)| (name, level, durations)).collect();
     let accelerated = view.dialect == Dialect::Accelerated;
     if !accelerated {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use opscope_columns::Column;
+
 use crate::dialect::Dialect;
 use crate::export::sheet::{Row, Sheet, WriteRow};
 use crate::facts::tracked_copies::{self, track_copies};
@@ -14,7 +16,7 @@ use crate::text::numbers;
 pub(crate) fn sheet<'a>(view: &'a View<'a>, tasks: &'a [TaskRef]) -> Option<Sheet<'a>> {
     let tasks = in_order(view, tasks);
     let copies = copies(view);
-    let shown: Vec<TaskRef> =
+    let shown: Column<TaskRef> =
         tasks.iter().copied().filter(|task| !view.device(*task).is_doubled(task.task as usize)).collect();
     (!shown.is_empty()).then(|| Sheet {
         kind: "task_time",
@@ -41,7 +43,7 @@ fn copies(view: &View<'_>) -> Vec<(u32, TrackCopy)> {
 }
 
 /// Writes rows of tasks and, behind those of their device, of copies.
-fn write_rows<'a>(view: &'a View<'a>, tasks: Vec<TaskRef>, copies: Vec<(u32, TrackCopy)>) -> WriteRow<'a> {
+fn write_rows<'a>(view: &'a View<'a>, tasks: Column<TaskRef>, copies: Vec<(u32, TrackCopy)>) -> WriteRow<'a> {
     let tasks_before = |device: u32| tasks.partition_point(|task| task.device <= device);
     let rows_of_copies: Vec<usize> = copies
         .iter()

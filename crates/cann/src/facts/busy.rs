@@ -1,10 +1,10 @@
 //! When each device computed, communicated, did that only, and was free.
 
+use crate::columns::made_in_parts;
 use crate::facts::collectives::{Collectives, communicating};
 use crate::facts::spans::{Spans, outside, union};
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::kinds::RuntimeKind;
-use crate::parallel;
 
 /// Kinds of tasks that don't count for when a device's work begins and ends, unless they compute.
 const NOT_WORK: [RuntimeKind; 6] = [
@@ -45,11 +45,11 @@ fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: Tim
     let span = |task: &TaskRef| {
         (time(device, table.start()[task.task as usize]), time(device, table.end()[task.task as usize]))
     };
-    let computing = parallel::column(tasks.len(), |places, spans| {
+    let computing = made_in_parts(tasks.len(), |places, spans| {
         spans.extend(tasks[places].iter().filter(|task| computes(view, **task)).map(span));
     });
     // Of each part of the other work the first begin and the last end.
-    let other: Spans = parallel::column(tasks.len(), |places, ends| {
+    let other: Spans = made_in_parts(tasks.len(), |places, ends| {
         let others = tasks[places].iter().filter(|task| is_other_work(view, **task)).map(span);
         ends.extend(others.reduce(|all, next| (all.0.min(next.0), all.1.max(next.1))));
     });
@@ -63,7 +63,7 @@ fn of_one(view: &View<'_>, tasks: &[TaskRef], found: &Collectives<'_>, time: Tim
         true => &computing,
         false => &union(computing.iter().chain(&communicating).copied().collect()),
     };
-    let free = if first < last { outside(&[(first, last)], taken) } else { Vec::new() };
+    let free = if first < last { outside(&[(first, last)], taken) } else { Spans::new() };
     let mut busy = Busy { device: number, computing, communicating, alone, free };
     for spans in [&mut busy.computing, &mut busy.communicating, &mut busy.alone, &mut busy.free] {
         spans.retain(|(start, end)| start < end);

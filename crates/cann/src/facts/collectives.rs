@@ -101,7 +101,7 @@ impl<'a> Collectives<'a> {
         let mut by_task: NumberMap<HostTaskRow, Vec<Step>> = NumberMap::default();
         found.steps.rows().for_each(|step| by_task.entry(step.host_task).or_default().push(step));
         let mut runs: Vec<(u64, StepRun<'a>, CollectiveRow)> = Vec::new();
-        for place in view.tasks() {
+        for &place in &view.tasks() {
             let Some(host_task) = view.host_row(place) else { continue };
             for step in by_task.get(&host_task).into_iter().flatten() {
                 let time = view.joined.host_tasks.time()[host_task.index()];

@@ -89,7 +89,7 @@ pub fn operations(
     let mut types: Vec<OperationsOfType> = Vec::new();
     let mut time = 0.0;
     let mut values = Vec::new();
-    for task in view.op_tasks() {
+    for &task in &view.op_tasks() {
         let Some(host) = view.host_task(task) else { continue };
         let Some(op) = view.op(&host) else { continue };
         values.clear();

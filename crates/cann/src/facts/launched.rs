@@ -170,7 +170,7 @@ impl<'a> OfDevice<'a> {
     fn launchers(&self, all: &Collectives<'a>) -> Vec<Launcher<'a>> {
         let view = self.view;
         let mut by_stream: BTreeMap<u16, Vec<(TaskRef, HostTaskRow, HostTask)>> = BTreeMap::new();
-        for place in view.tasks_of(self.number) {
+        for &place in &view.tasks_of(self.number) {
             let Some(row) = view.host_row(place) else { continue };
             let host = view.joined.host_tasks.row(row.index());
             let stream = view.device(place).device.tables.tasks.stream()[place.task as usize];

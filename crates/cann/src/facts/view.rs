@@ -4,8 +4,10 @@ mod operators;
 
 use opscope_cann_raw::Chip;
 use opscope_cann_raw::host::level;
+use opscope_columns::Column;
 use opscope_trace::{NumberMap, NumberSet};
 
+use crate::columns::made_in_parts;
 use crate::dialect::Dialect;
 pub(crate) use crate::facts::device_view::DeviceView;
 use crate::facts::device_view::{Shown, offset_us};
@@ -262,19 +264,18 @@ impl<'a> View<'a> {
     }
 
     /// All tasks of all devices that end after the collection's begin, by device and start.
-    pub(crate) fn tasks(&self) -> Vec<TaskRef> {
-        let mut tasks = Vec::new();
+    pub(crate) fn tasks(&self) -> Column<TaskRef> {
+        let mut tasks = Column::new();
         for number in 0..self.devices.len() as u32 {
-            let shown = self.tasks_of(number);
-            if tasks.is_empty() { tasks = shown } else { tasks.extend(shown) }
+            tasks.append(&mut self.tasks_of(number));
         }
         tasks
     }
 
     /// The same of one device, by its place in the view.
-    pub(crate) fn tasks_of(&self, device: u32) -> Vec<TaskRef> {
+    pub(crate) fn tasks_of(&self, device: u32) -> Column<TaskRef> {
         let view = &self.devices[device as usize];
-        parallel::column(view.device.tables.tasks.len(), |rows, shown| {
+        made_in_parts(view.device.tables.tasks.len(), |rows, shown| {
             let all = rows.filter(|&task| view.shows(task));
             shown.extend(all.map(|task| TaskRef { device, task: task as u32 }));
         })
@@ -294,12 +295,12 @@ impl<'a> View<'a> {
     }
 
     /// The tasks that execute operators which no table lists, though their time counts.
-    pub(crate) fn unlisted_tasks(&self) -> Vec<TaskRef> {
+    pub(crate) fn unlisted_tasks(&self) -> Column<TaskRef> {
         let nodes = self.joined.data.host.nodes.task_type();
         let is_unlisted =
             |unit: &u32| NodeTaskType::from_number(*unit).is_some_and(|unit| UNLISTED.contains(&unit));
         if !nodes.iter().any(is_unlisted) {
-            return Vec::new();
+            return Column::new();
         }
         let mut tasks = self.tasks();
         tasks.retain(|&task| {
@@ -311,7 +312,7 @@ impl<'a> View<'a> {
     }
 
     /// The tasks that execute operators, by device and start.
-    pub(crate) fn op_tasks(&self) -> Vec<TaskRef> {
+    pub(crate) fn op_tasks(&self) -> Column<TaskRef> {
         let shown = self.shown_ops();
         let mut tasks = self.tasks();
         tasks.retain(|&task| self.host_row(task).is_some_and(|host| shown[host.index()]));

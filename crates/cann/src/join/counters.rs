@@ -8,6 +8,7 @@
 use crate::join::record_order;
 use crate::tables::rows::rows;
 use crate::tables::{Core, CounterRow, CounterTable, Counters, DeviceTables, TaskLog};
+use opscope_columns::Column;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap};
 
@@ -15,9 +16,9 @@ use opscope_trace::{LossKind, Losses, NumberMap};
 #[derive(Clone, Debug, Default)]
 pub struct TaskCounters {
     /// For each device task the row with the counters of the cube core (or the only core).
-    pub cube: Vec<Option<CounterRow>>,
+    pub cube: Column<Option<CounterRow>>,
     /// For each device task the row with the counters of the vector core.
-    pub vector: Vec<Option<CounterRow>>,
+    pub vector: Column<Option<CounterRow>>,
     /// Sums over blocks; their rows are numbered on from those of the device's own table.
     pub sums: CounterTable,
     first_sum: usize,
@@ -49,8 +50,8 @@ fn key(stream: u16, task: u32, context: u32) -> Key {
 pub(super) fn task_counters(device: &DeviceTables, stop: &Stop) -> (TaskCounters, Losses) {
     let DeviceTables { tasks, counters, .. } = device;
     let mut result = TaskCounters {
-        cube: vec![None; tasks.len()],
-        vector: vec![None; tasks.len()],
+        cube: vec![None; tasks.len()].into(),
+        vector: vec![None; tasks.len()].into(),
         sums: CounterTable::default(),
         first_sum: counters.len(),
     };
@@ -244,7 +245,7 @@ mod tests {
             &[(50, 60, Core::Cube, false, 3), (10, 20, Core::Cube, false, 1)],
         );
         let (result, losses) = task_counters(&tables, &Stop::default());
-        assert_eq!(result.cube, [Some(1), None, Some(0)].map(|row| row.map(CounterRow::from_index)));
+        assert_eq!(*result.cube, [Some(1), None, Some(0)].map(|row| row.map(CounterRow::from_index)));
         assert!(losses.rows().is_empty());
     }
 
@@ -253,7 +254,7 @@ mod tests {
         let tables =
             device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1), (0, 0, Core::Cube, false, 2)]);
         let (result, losses) = task_counters(&tables, &Stop::default());
-        assert_eq!(result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
+        assert_eq!(*result.cube, [0, 1].map(|row| Some(CounterRow::from_index(row))));
         assert!(losses.rows().is_empty());
     }
 
@@ -261,7 +262,7 @@ mod tests {
     fn counters_that_may_be_those_of_several_runs_are_counted_as_lost() {
         let tables = device(&[(10, 20), (30, 40)], &[(0, 0, Core::Cube, false, 1)]);
         let (result, losses) = task_counters(&tables, &Stop::default());
-        assert_eq!(result.cube, [None; 2]);
+        assert_eq!(*result.cube, [None; 2]);
         assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
 
@@ -270,7 +271,7 @@ mod tests {
         let record = |end| (0, end, Core::Cube, false, 1);
         let tables = device(&[(10, 20), (30, 40), (50, 60)], &[record(20), record(60), record(45)]);
         let (result, losses) = task_counters(&tables, &Stop::default());
-        assert_eq!(result.cube, [Some(0), None, Some(1)].map(|row| row.map(CounterRow::from_index)));
+        assert_eq!(*result.cube, [Some(0), None, Some(1)].map(|row| row.map(CounterRow::from_index)));
         assert_eq!(losses.total(LossKind::UnmatchedCounters), 1);
     }
 

@@ -8,6 +8,7 @@ use crate::data::Device;
 use crate::join::host_tasks::HostTaskTable;
 use crate::parallel;
 use crate::tables::{DeviceTables, DeviceTaskTable, HostTaskRow, NO_CONTEXT};
+use opscope_columns::Column;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Losses, NumberMap};
 
@@ -52,7 +53,7 @@ fn model_number(model: u64) -> u16 {
 #[derive(Clone, Debug, Default)]
 pub struct Matches {
     /// For each device task its host task, if it was found.
-    pub host_of: Vec<Option<HostTaskRow>>,
+    pub host_of: Column<Option<HostTaskRow>>,
     /// Host tasks of this device that it never executed.
     pub host_only: Vec<HostTaskRow>,
     /// How many device tasks have no host task, because several of both have their number.
@@ -89,13 +90,13 @@ pub(super) fn matches(
                 let number = identity.of_device(tasks, row);
                 key(tasks.stream()[row], tasks.task()[row], tasks.context()[row], number)
             };
-            let mut keys: Vec<(u64, u32)> =
+            let mut keys: Column<(u64, u32)> =
                 stop.within(0..tasks.len()).filter_map(|row| Some((device_key(row)?, row as u32))).collect();
             keys.sort_unstable();
             keys
         },
     );
-    let mut result = Matches { host_of: vec![None; device.tasks.len()], host_only, ambiguous: 0 };
+    let mut result = Matches { host_of: vec![None; device.tasks.len()].into(), host_only, ambiguous: 0 };
 
     let mut ambiguous = 0u64;
     let mut host_groups = host_keys.chunk_by(|a, b| a.0 == b.0).peekable();
@@ -122,8 +123,9 @@ fn host_keys(
     device: u32,
     identity: TaskIdentity,
     stop: &Stop,
-) -> (Vec<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
-    let (mut keys, mut others) = (Vec::with_capacity(host.len()), Vec::new());
+) -> (Column<(u64, HostTaskRow)>, Vec<HostTaskRow>) {
+    let (mut keys, mut others) = (Column::new(), Vec::new());
+    keys.reserve(host.len());
     for row in stop.within(0..host.len()).filter(|&row| u32::from(host.device()[row]) == device) {
         let number = identity.of_host(host, row);
         let key = key(host.stream()[row], host.task()[row], host.context()[row], number);
@@ -261,7 +263,7 @@ mod tests {
             TaskIdentity::Batch,
             &Stop::default(),
         );
-        assert_eq!(matches.host_of, rows([Some(0), None, Some(0)]));
+        assert_eq!(*matches.host_of, rows([Some(0), None, Some(0)]));
         assert_eq!(matches.host_only, [HostTaskRow::from_index(1)]);
         assert_eq!((losses.total(LossKind::AmbiguousTask), matches.ambiguous), (0, 0));
     }
@@ -275,7 +277,7 @@ mod tests {
             TaskIdentity::Batch,
             &Stop::default(),
         );
-        assert_eq!(matches.host_of, rows([Some(0), Some(1)]));
+        assert_eq!(*matches.host_of, rows([Some(0), Some(1)]));
     }
 
     #[test]
@@ -283,7 +285,7 @@ mod tests {
         let hosts = host(&[(1, 7, 0), (1, 8, PROFILER_TRACE_EX), (1, 9, 0)]);
         let (result, _) =
             matches(&device(&[(1, 0), (1, 0)]), &hosts, 0, TaskIdentity::Order, &Stop::default());
-        assert_eq!(result.host_of, rows([Some(0), Some(2)]));
+        assert_eq!(*result.host_of, rows([Some(0), Some(2)]));
     }
 
     #[test]
@@ -295,7 +297,7 @@ mod tests {
             TaskIdentity::Batch,
             &Stop::default(),
         );
-        assert_eq!(result.host_of, [None; 3]);
+        assert_eq!(*result.host_of, [None; 3]);
         assert_eq!(losses.total(LossKind::AmbiguousTask), 3);
     }
 
@@ -303,6 +305,6 @@ mod tests {
     fn tasks_of_another_device_are_not_taken() {
         let (result, _) =
             matches(&device(&[(1, 0)]), &host(&[(1, 0, 0)]), 1, TaskIdentity::Batch, &Stop::default());
-        assert_eq!(result.host_of, [None]);
+        assert_eq!(*result.host_of, [None]);
     }
 }

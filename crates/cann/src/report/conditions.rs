@@ -1,7 +1,9 @@
 //! Which conditions hold for which operators.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
+use crate::facts::spans::{Spans, extend};
 use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::join::HostTask;
 use crate::kinds::{NodeTaskType, OpUnit};
@@ -76,33 +78,27 @@ pub(super) struct Operators {
     /// The times of runs by the unit that was busy longest: cube, vector, scalar, moves.
     pub(super) by_bound: [f64; 4],
     /// When the AI cores, and when the AI CPU, executed operators, without overlaps.
-    pub(super) busy: [Vec<(i64, i64)>; 2],
+    pub(super) busy: [Spans; 2],
     /// The launches of conversions of layouts.
     conversions: HashSet<HostTaskRow>,
 }
-
-/// How many runs are looked at in one go.
-const CHUNK: usize = 1 << 16;
 
 impl Operators {
     /// Looks at all runs of a device's operators, given in the order of their start.
     pub(super) fn new(view: &View<'_>, tasks: &[TaskRef]) -> Self {
         let Some(&first) = tasks.first() else { return Self::default() };
         let looker = Looker::new(view, view.device(first));
-        let chunks: Vec<usize> = (0..tasks.len()).step_by(CHUNK).collect();
-        let parts = parallel::map(&chunks, |&start| {
-            let mut part = Self::default();
+        let look = |rows: Range<usize>, part: &mut Self| {
             let mut known = NumberMap::default();
-            for index in start..(start + CHUNK).min(tasks.len()) {
+            for index in rows {
                 let previous = index.checked_sub(1).map(|previous| tasks[previous]);
                 if let Some(run) = looker.run(tasks[index], previous, &mut known) {
                     part.add(run);
                 }
             }
-            part
-        });
+        };
         let mut whole = Self::default();
-        parts.into_iter().for_each(|part| whole.append(part));
+        parallel::row_parts(tasks.len(), look, |part| whole.append(std::mem::take(part)));
         whole
     }
 
@@ -145,7 +141,7 @@ impl Operators {
         self.all = self.all + next.all;
         self.by_bound.iter_mut().zip(next.by_bound).for_each(|(sum, time)| *sum += time);
         for (busy, spans) in self.busy.iter_mut().zip(next.busy) {
-            spans.into_iter().for_each(|span| extend(busy, span));
+            spans.iter().for_each(|span| extend(busy, *span));
         }
         self.conversions.extend(next.conversions);
     }
@@ -167,14 +163,6 @@ impl std::ops::Add for Times {
 
     fn add(self, other: Self) -> Self {
         Self { duration: self.duration + other.duration, wait: self.wait + other.wait }
-    }
-}
-
-/// Adds a span to spans without overlaps; it begins after the begin of all of them.
-pub(super) fn extend(spans: &mut Vec<(i64, i64)>, span: (i64, i64)) {
-    match spans.last_mut().filter(|last| span.0 <= last.1) {
-        Some(last) => last.1 = last.1.max(span.1),
-        None => spans.push(span),
     }
 }
 
@@ -344,7 +332,7 @@ pub(super) mod tests {
         let bit = condition::TRANS_DATA.trailing_zeros() as usize;
         assert_eq!(operators.times[bit], Times { duration: 15.0, wait: 3.0 });
         assert_eq!(operators.matching(condition::TRANS_DATA).collect::<Vec<_>>(), [7]);
-        assert_eq!(operators.busy[0], [(0, 5), (10, 15), (20, 25)]);
+        assert_eq!(*operators.busy[0], [(0, 5), (10, 15), (20, 25)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Findings about the run as a whole.
 
-use crate::report::conditions::{Operators, extend};
+use crate::facts::spans::{Spans, union};
+use crate::report::conditions::Operators;
 use crate::report::finding::{ReportFinding, ReportGroup};
 
 /// The share of time from which on the AI CPU working alone is reported.
@@ -33,11 +34,10 @@ fn share_alone(first: &[(i64, i64)], second: &[(i64, i64)]) -> Option<f64> {
     let length = |spans: &[(i64, i64)]| -> i128 {
         spans.iter().map(|(start, end)| (i128::from(*end) - i128::from(*start)).max(0)).sum()
     };
-    let mut spans: Vec<(i64, i64)> = first.iter().chain(second).copied().collect();
-    spans.sort_unstable();
-    let mut either = Vec::new();
-    spans.into_iter().for_each(|span| extend(&mut either, span));
-    let (either, second) = (length(&either), length(second));
+    let mut spans = Spans::new();
+    spans.extend_from_slice(first);
+    spans.extend_from_slice(second);
+    let (either, second) = (length(&union(spans)), length(second));
     (either > 0).then(|| (either - second) as f64 / either as f64)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use opscope_cann_raw::host::level;
+use opscope_columns::Column;
 use opscope_trace::{LanePacker, NumberMap, NumberSet};
 
 use crate::dialect::Dialect;
@@ -27,7 +28,7 @@ const STEP_LANE: u64 = 70_000;
 
 /// The tasks that are shown, and where.
 pub(super) struct Tasks {
-    pub(super) tasks: Vec<TaskRef>,
+    pub(super) tasks: Column<TaskRef>,
     /// The lanes of those that don't fit into their stream's first one, by place in `tasks`.
     tracks: NumberMap<u32, u64>,
     /// How many lanes there are for each stream of each device that the program knows.

@@ -1,17 +1,28 @@
 //! The metrics of tasks, as readings of a trace.
 
+use std::ops::Range;
+
+use opscope_formats::reading::Stop;
 use opscope_trace::{MetricId, TaskId, Trace};
 
 use crate::facts::counters::CounterColumns;
 use crate::facts::view::{TaskRef, View};
-use crate::join::HostTask;
+use crate::parallel;
 
 /// The metrics of tasks, device by device.
 pub(super) struct Measured {
     columns: Vec<Option<CounterColumns>>,
     /// For each device the metrics of its columns, behind those of the blocks.
     metrics: Vec<Vec<MetricId>>,
+}
+
+/// The values of some tasks, end to end, and how many each has.
+#[derive(Default)]
+struct Part {
+    /// The place of the first task among all.
+    begin: usize,
     values: Vec<f64>,
+    counts: Vec<usize>,
 }
 
 /// Metrics that every operator has: the numbers of blocks.
@@ -32,25 +43,46 @@ impl Measured {
             });
             metrics.push(blocks.into_iter().chain(counted).collect());
         }
-        Self { columns, metrics, values: Vec::new() }
+        Self { columns, metrics }
     }
 
+    /// Enters what was measured of tasks; the first of them is the trace's task `first`, the others follow it.
     pub(super) fn enter(
-        &mut self,
+        &self,
         trace: &mut Trace,
-        id: TaskId,
+        first: usize,
         view: &View<'_>,
-        task: TaskRef,
-        host: Option<&HostTask>,
+        tasks: &[TaskRef],
+        stop: &Stop,
     ) {
-        let Some(op) = host.and_then(|host| view.op(host)) else { return };
-        let device = task.device as usize;
-        self.values.clear();
-        self.values.extend([f64::from(op.blocks), f64::from(op.mix_blocks)]);
-        if let Some(columns) = &self.columns[device] {
-            columns.read(view, task, &op, &mut self.values);
+        // To compute the values takes far longer than to enter them.
+        let read = |rows: Range<usize>, part: &mut Part| {
+            part.begin = rows.start;
+            for &task in stop.within(&tasks[rows]) {
+                let before = part.values.len();
+                self.read(view, task, &mut part.values);
+                part.counts.push(part.values.len() - before);
+            }
+        };
+        parallel::row_parts(tasks.len(), read, |part| {
+            let mut values = &part.values[..];
+            for (place, count) in (part.begin..).zip(part.counts.drain(..)) {
+                let (own, others) = values.split_at(count);
+                values = others;
+                let metrics = &self.metrics[tasks[place].device as usize][..count];
+                trace.push_reading(TaskId::from_index(first + place), metrics, own);
+            }
+            part.values.clear();
+        });
+    }
+
+    /// Appends the values of a task, which has none if it executes no operator.
+    fn read(&self, view: &View<'_>, task: TaskRef, values: &mut Vec<f64>) {
+        let host = view.host_task(task);
+        let Some(op) = host.as_ref().and_then(|host| view.op(host)) else { return };
+        values.extend([f64::from(op.blocks), f64::from(op.mix_blocks)]);
+        if let Some(columns) = &self.columns[task.device as usize] {
+            columns.read(view, task, &op, values);
         }
-        let metrics = &self.metrics[device][..self.values.len()];
-        trace.push_reading(id, metrics, &self.values);
     }
 }

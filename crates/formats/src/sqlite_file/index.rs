@@ -15,6 +15,9 @@ use crate::sqlite_file::record::integer_type;
 /// Bytes of a leaf page's header.
 const LEAF_HEADER: usize = 8;
 
+/// So many leaves are handed over together: an index takes as much memory however long it is.
+const LEAVES_AT_ONCE: usize = 512;
+
 /// A value in an entry of an index.
 pub trait IndexValue: Copy {
     /// The integer, or nothing for NULL, which is the least of all.
@@ -45,16 +48,21 @@ pub(super) fn write<Value: IndexValue, const COLUMNS: usize>(
     let on_leaf = (PAGE - LEAF_HEADER) / (longest + 2);
     // So many leaves that one entry between each two of them is left over for the level above.
     let leaves = (entries.len() + 1).div_ceil(on_leaf + 1).max(1);
-    let mut pages = Vec::with_capacity(leaves * PAGE);
+    let mut pages = Vec::with_capacity(leaves.min(LEAVES_AT_ONCE) * PAGE);
     let mut between = Vec::with_capacity(leaves);
+    let mut children = Vec::with_capacity(leaves);
     for group in spread(entries.len() + 1, leaves) {
         // The last of each group is the one that goes up; the very last group has one too many.
         let (own, up) = (group.start..group.end - 1, group.end - 1);
         pages.extend_from_slice(&leaf(&entries[own]));
         between.push(up);
+        if pages.len() == LEAVES_AT_ONCE * PAGE {
+            children.extend(append(&pages)?);
+            pages.clear();
+        }
     }
     between.pop();
-    let mut children = append(&pages)?;
+    children.extend(append(&pages)?);
     let on_interior = (PAGE - interior::HEADER) / (4 + longest + 2) + 1;
     while children.len() > 1 {
         let groups = children.len().div_ceil(on_interior);

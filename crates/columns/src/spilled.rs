@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::marker::PhantomData;
 use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use memmap2::{MmapMut, MmapOptions};
@@ -17,16 +17,13 @@ static FILES: AtomicUsize = AtomicUsize::new(0);
 /// The rows that are collected, or given room, at a time, in bytes.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// Rows in a file that has no name.
-pub(crate) struct Spilled<T> {
+/// Rows in a file that has no name; how many there are, and of which type, the column knows.
+pub(crate) struct Spilled {
     pub(crate) file: File,
     /// At least as long as the file.
     map: MmapMut,
-    /// The number of rows, all of which were written to the file.
-    len: usize,
     /// The end of what the file has on the disk, or is promised there, in bytes: the map may be written up to it.
     room: usize,
-    rows: PhantomData<T>,
     _place: FilePlace,
 }
 
@@ -50,72 +47,59 @@ impl Drop for FilePlace {
     }
 }
 
-impl<T: Copy> Spilled<T> {
-    /// A file with these rows.
-    pub(crate) fn of(rows: &[T]) -> io::Result<Self> {
+impl Spilled {
+    /// A file without rows.
+    pub(crate) fn new() -> io::Result<Self> {
         // Windows writes no file from several threads at places of their own.
         if !cfg!(unix) {
             return Err(io::ErrorKind::Unsupported.into());
         }
+        #[cfg(test)]
+        tests::note_file();
         let place = FilePlace::take()?;
         let file = nameless_file()?;
-        let map = map(&file, 2 * size_of_val(rows).max(PIECE))?;
-        let mut spilled = Self { file, map, len: 0, room: 0, rows: PhantomData, _place: place };
-        spilled.append(rows)?;
-        Ok(spilled)
+        let map = map(&file, PIECE)?;
+        Ok(Self { file, map, room: 0, _place: place })
     }
 
-    /// All rows.
-    pub(crate) fn rows(&self) -> &[T] {
-        // SAFETY: the map begins at a page, and `len` rows were written there, as values of this type, to a file
-        // that nobody else can open. The map is longer than they are, and stays while it is borrowed.
-        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.len) }
+    /// The first byte, which is at the begin of a page; it moves whenever the file grows.
+    pub(crate) fn begin(&self) -> NonNull<u8> {
+        NonNull::new(self.map.as_ptr().cast_mut()).unwrap_or(NonNull::dangling())
     }
 
-    /// All rows, to be changed.
-    pub(crate) fn rows_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in `rows`; the map is borrowed for this alone.
-        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast(), self.len) }
+    /// So many bytes may be written through the map.
+    pub(crate) fn room(&self) -> usize {
+        self.room
     }
 
-    /// Appends rows; where that fails, the column is as it was.
-    pub(crate) fn append(&mut self, more: &[T]) -> io::Result<()> {
-        let (begin, bytes) = (self.len * size_of::<T>(), size_of_val(more));
-        if begin + bytes > self.map.len() {
-            self.map = map(&self.file, 2 * (begin + bytes))?;
-        }
+    /// Writes rows to a place in bytes; where that fails, what lies before it is as it was.
+    pub(crate) fn write<T: Copy>(&mut self, rows: &[T], place: usize) -> io::Result<()> {
+        let end = place + size_of_val(rows);
+        self.map_up_to(end)?;
         // To write them takes a fifth of the time that it takes to fill the map's pages.
-        write_at(&self.file, more, begin)?;
-        self.room = self.room.max(begin + bytes);
-        self.len += more.len();
+        write_at(&self.file, rows, place)?;
+        self.room = self.room.max(end);
         Ok(())
     }
 
-    /// Keeps the first rows alone.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-    }
-
-    /// Appends a row through the map; where that fails, the column is as it was.
-    #[inline]
-    pub(crate) fn push(&mut self, row: T) -> io::Result<()> {
-        if (self.len + 1) * size_of::<T>() > self.room {
-            self.make_room()?;
+    /// Has the disk promise room up to a place in bytes, and some more: without it, to write to the map would end the
+    /// program.
+    pub(crate) fn promise(&mut self, end: usize) -> io::Result<()> {
+        let end = end.next_multiple_of(PIECE);
+        self.map_up_to(end)?;
+        if end > self.room {
+            allocate(&self.file, self.room, end - self.room)?;
+            self.room = end;
         }
-        // SAFETY: the map begins at a page and is longer than `room`, behind which no row begins or ends.
-        unsafe { self.map.as_mut_ptr().cast::<T>().add(self.len).write(row) };
-        self.len += 1;
         Ok(())
     }
 
-    /// Has the disk promise room for further rows: without it, to write to the map would end the program.
-    fn make_room(&mut self) -> io::Result<()> {
-        let end = self.room + PIECE.max(size_of::<T>());
+    fn map_up_to(&mut self, end: usize) -> io::Result<()> {
+        #[cfg(test)]
+        tests::check_disk(end)?;
         if end > self.map.len() {
             self.map = map(&self.file, 2 * end)?;
         }
-        allocate(&self.file, self.room, end - self.room)?;
-        self.room = end;
         Ok(())
     }
 }
@@ -193,4 +177,33 @@ fn write_at<T: Copy>(_file: &File, _rows: &[T], _place: usize) -> io::Result<()>
 fn folder() -> PathBuf {
     let large = PathBuf::from("/var/tmp");
     if std::env::var_os("TMPDIR").is_none() && large.is_dir() { large } else { std::env::temp_dir() }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// The bytes that a file may have.
+    static DISK: AtomicUsize = AtomicUsize::new(usize::MAX);
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+
+    pub(super) fn note_file() {
+        MADE.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn check_disk(end: usize) -> std::io::Result<()> {
+        if end > DISK.load(Ordering::Relaxed) { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    /// The number of files so far.
+    pub(crate) fn files_made() -> usize {
+        MADE.load(Ordering::Relaxed)
+    }
+
+    /// Does something while no file may have more bytes than these.
+    pub(crate) fn with_disk_of(bytes: usize, act: impl FnOnce()) {
+        DISK.store(bytes, Ordering::Relaxed);
+        act();
+        DISK.store(usize::MAX, Ordering::Relaxed);
+    }
 }
