@@ -124,7 +124,7 @@ class Server:
 def served(program, profile):
     server = Server(program, profile)
     try:
-        # What the first questions wait for is made behind the reading.
+        # The answers to the first questions are made behind the reading.
         settled = -1.0
         while processor_time(server.child.pid) != settled:
             settled = processor_time(server.child.pid)

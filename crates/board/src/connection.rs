@@ -131,7 +131,7 @@ impl Connection {
     pub async fn open(config: &BoardConfig, keys: &HostKeys, timeouts: &Timeouts) -> Result<Self, Error> {
         let no_answer =
             || Error::NoAnswer { host: config.host.clone(), port: config.port, timeout: timeouts.connect };
-        // What is wrong with the key is no matter of the board's.
+        // A fault of the key is no matter of the board's.
         let key = private_key(config)?;
         let connecting = async {
             let mut handle = connect(config, keys).await?;

@@ -204,7 +204,7 @@ fn the_database_has_operations_and_steps_of_both_sides() {
         ))
     };
     assert_eq!((of_group("hccl_world_group"), of_group("mc2_group Aicpu")), (18 * 6, 18 * 6));
-    // What the device told of an operation that the host launched.
+    // The device's record of an operation that the host launched.
     assert_eq!(count("SELECT count(*) FROM COMMUNICATION_OP WHERE relay = 0 AND retry = 1"), 18);
     assert_eq!(count("SELECT max(endNs - startNs) FROM COMMUNICATION_OP"), 30_000);
     assert_eq!(count("SELECT sum(size) FROM COMMUNICATION_TASK_INFO"), 18 * 6 * (1 << 20));

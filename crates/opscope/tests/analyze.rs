@@ -687,7 +687,7 @@ fn single_operators_are_found_by_their_tables_and_told_what_limits_them() {
     assert!((found - 0.82).abs() < 1e-9, "{answer}");
     let compared = place.done(&["compare", &folder, "kept.db"]).stdout;
     assert!(compared.contains("1.000x") && compared.contains("4 same"), "{compared}");
-    // What is cut off is told.
+    // A list that is cut off is told.
     let pipes = std::fs::read_to_string(place.path(&table)).expect("a table");
     for end in [pipes.len() - 40, pipes.len() / 2, pipes.find('\n').unwrap_or(0) + 1] {
         place.write(&table, &pipes[..end]);

@@ -210,7 +210,7 @@ fn an_import_that_is_killed_goes_on_and_leaves_nothing_half_written() {
         std::thread::sleep(Duration::from_millis(milliseconds));
         importer.kill().unwrap();
         importer.wait().unwrap();
-        // Whatever stands under the name of a table is whole.
+        // A file under the name of a table is whole.
         for (path, bytes) in if place.path(&set).is_dir() { tables(&place.path(&set)) } else { Vec::new() } {
             assert!(bytes.ends_with(b"PAR1"), "{path} is cut");
         }
@@ -365,7 +365,7 @@ fn duckdb_and_pyarrow_read_every_table_as_plain_columns() {
         let is_plain = |it: &Value| ["int32", "int64", "double", "string"].contains(&it.as_str().unwrap());
         assert!(types.iter().all(is_plain), "{name}: {types:?}");
     }
-    // What the engines sum is what opscope tells: every collective and operator of every rank.
+    // The engines' sums are those that opscope tells: every collective and operator of every rank.
     let info = place.done(&["cluster", "info", &folder, "--json"]).json();
     let sum = |member: &str| {
         info["ranks"].as_array().unwrap().iter().map(|it| it[member].as_i64().unwrap()).sum::<i64>()
@@ -447,7 +447,7 @@ fn a_rank_with_more_tokens_leads_its_group_of_experts() {
     let place = Place::new();
     let folder = sample(&place, "db", &["--ranks", "8", "--fault", "more-tokens=3:2.5"]);
     let answer = place.done(&["cluster", "experts", &folder, "--json"]).json();
-    // What it has more, the other rank of its group has less.
+    // The other rank of its group has less by as much.
     let tokens = |rank: usize| answer["ranks"][rank]["tokens"].as_f64().unwrap();
     assert!(tokens(3) > 1.5 * tokens(2) && tokens(1) < 0.5 * tokens(2), "{answer:#}");
     let groups = answer["groups"].as_array().unwrap();

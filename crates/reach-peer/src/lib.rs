@@ -60,7 +60,7 @@ const RESULTS: &str = "cluster_analysis_output";
 /// The database of results.
 pub(crate) const DATABASE: &str = "cluster_analysis.db";
 
-/// What is to be done.
+/// The analysis to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The mode.
@@ -89,7 +89,7 @@ impl Options {
     }
 }
 
-/// What was done.
+/// The outcome of an analysis.
 #[derive(Debug)]
 pub struct Done {
     /// How many ranks were read.
@@ -100,7 +100,7 @@ pub struct Done {
     pub folder: PathBuf,
     /// Whether anything was written: some modes find nothing that they would write.
     pub has_results: bool,
-    /// What couldn't be read.
+    /// The parts that couldn't be read.
     pub losses: Vec<Loss>,
 }
 

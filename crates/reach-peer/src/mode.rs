@@ -7,7 +7,7 @@ pub enum Mode {
     All,
     /// How long collectives take.
     CommunicationTime,
-    /// What goes over which link.
+    /// The traffic of each link.
     CommunicationMatrix,
     /// The groups of ranks.
     CommunicationGroupMap,
@@ -76,7 +76,7 @@ impl Mode {
         }
     }
 
-    /// What it writes, in a line for the help.
+    /// Its output, in a line for the help.
     pub fn purpose(self) -> &'static str {
         match self {
             Self::All => "steps, collectives and links of all ranks (databases or texts)",

@@ -70,7 +70,7 @@ impl Ranks {
     /// ranks are in memory.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// The errors of `take`.
     pub fn each<R: Send, E>(
         &self,
         read: impl Fn(&Collection) -> R + Sync,

@@ -24,7 +24,7 @@ pub struct CollectivesRow {
     pub waiting_ns: f64,
     /// The mean of what a rank transfers in them a step, in nanoseconds.
     pub transfer_ns: f64,
-    /// What all ranks contribute, in bytes.
+    /// The contribution of all ranks, in bytes.
     pub bytes: u64,
     /// The bandwidth over each kind of link: bytes by the time that they took, in GB/s.
     pub bandwidth: BTreeMap<&'static str, f64>,
@@ -33,7 +33,7 @@ pub struct CollectivesRow {
     pub slowest: Option<(Vec<u32>, f64)>,
 }
 
-/// What collectives are asked for.
+/// The collectives that are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct CollectivesFilter {
     /// Of this use.
@@ -212,7 +212,7 @@ pub struct PartRow {
     pub transfer_ns: f64,
     /// The rank's own work before it.
     pub segment_ns: i64,
-    /// What that work takes where nothing is slow.
+    /// The time of that work where nothing is slow.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub typical_ns: f64,
     /// Whether the others waited for it.

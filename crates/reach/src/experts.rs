@@ -47,7 +47,7 @@ pub struct ExpertsGroup {
     pub most: u32,
     /// By how much that rank's tokens exceed the mean, as a share of it.
     pub imbalance: f64,
-    /// What a step loses at most if each product is waited for: the sum over products of the longest time less the
+    /// The most that a step loses if each product is waited for: the sum over products of the longest time less the
     /// mean, in nanoseconds.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub loses_ns: f64,

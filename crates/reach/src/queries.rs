@@ -74,7 +74,7 @@ impl Query {
         QUERIES.iter().find(|query| query.name == name)
     }
 
-    /// What it answers, in a sentence or two.
+    /// Its answer's subject, in a sentence or two.
     pub fn about(&self) -> String {
         let comments = self.sql.lines().map_while(|line| line.strip_prefix("-- "));
         comments.collect::<Vec<_>>().join(" ")

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::Findings;
 use crate::discover::Role;
 
-/// What ranks or steps are put together by.
+/// The property by which ranks or steps are put together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// Each by itself.

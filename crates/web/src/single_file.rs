@@ -37,7 +37,7 @@ pub struct Report<'r> {
     pub answers: &'r Value,
     /// A container of columns ([`crate::columns`]).
     pub columns: &'r [u8],
-    /// Those of the profile that it is compared with.
+    /// The columns of the profile that it is compared with.
     pub columns_before: Option<&'r [u8]>,
 }
 

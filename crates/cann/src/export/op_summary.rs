@@ -37,7 +37,7 @@ impl<'a> Lines<'a> {
         let mut lines = Self { tasks, found, mixed: Vec::new() };
         if !lines.found.operations.is_empty() {
             let operations = lines.found.operations.iter().enumerate();
-            // What fused operators move is no operator besides them.
+            // A transfer within a fused operator is no operator besides it.
             let operations = operations.filter(|(_, operation)| !operation.fused);
             let operations = operations.map(|(place, _)| Line::Collective(place as u32));
             let mut mixed: Vec<Line> = tasks.iter().copied().map(Line::Task).chain(operations).collect();

@@ -42,7 +42,7 @@ columns! {
     }
 }
 
-/// What one device's own processors ran.
+/// The functions that one device's own processors ran.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionTables {
     /// Of the control and AI processors.

@@ -74,7 +74,7 @@ columns! {
     }
 }
 
-/// What the AI CPU does for a fused operator.
+/// The AI CPU's part in a fused operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ServerPhase {
     /// It begins to serve.

@@ -262,7 +262,7 @@ pub struct SampleTables {
     pub links: LinkTables,
     /// Use of the device's own processors and memory.
     pub system: SystemTables,
-    /// What the device's own processors ran.
+    /// The functions that the device's own processors ran.
     pub functions: FunctionTables,
     /// Use of the engines for pictures and videos.
     pub media: MediaTable,

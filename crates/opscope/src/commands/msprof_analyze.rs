@@ -68,7 +68,7 @@ struct Cluster {
     #[arg(short = 'd', long = "profiling_path", value_name = "DIR", required = true)]
     data: Option<PathBuf>,
 
-    /// What to analyze, see below
+    /// The analysis, see below
     #[arg(short, long, value_name = "MODE", default_value = "all", value_parser = Mode::of_name)]
     mode: Mode,
 
@@ -174,7 +174,7 @@ fn form(is_database: bool) -> &'static str {
     if is_database { "databases" } else { "texts" }
 }
 
-/// What the words ask for.
+/// The analysis that the words ask for.
 fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
     let refused = |text: String| Err(UsageError(text));
     match cluster.export {

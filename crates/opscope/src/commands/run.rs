@@ -115,7 +115,7 @@ pub struct ShapeArguments {
 }
 
 impl ShapeArguments {
-    /// Those of contents of inputs, each as `NAME=WHAT`, and sizes of dimensions, each as `NAME=N`.
+    /// Contents of inputs, each as `NAME=WHAT`, and sizes of dimensions, each as `NAME=N`.
     ///
     /// # Errors
     /// When one is of another form.

@@ -62,7 +62,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Those of a model with these shapes.
+    /// The nodes of a model with these shapes.
     pub fn of(model: &Model, shapes: &Shapes) -> Self {
         Self { table: table(model, shapes), doubts: doubts(model, shapes) }
     }

@@ -259,7 +259,7 @@ impl Page<'_> {
 }
 
 impl Against<'_> {
-    /// What a page is told of the profile.
+    /// The facts that a page is told of the profile.
     pub fn facts(&self) -> Value {
         let columns = self.embedded;
         json!({

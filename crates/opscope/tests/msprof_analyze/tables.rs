@@ -48,7 +48,7 @@ fn plain(table: &str, column: &str, text: &str) -> String {
     ranks.join(separator)
 }
 
-/// What a row is found by: its texts and whole numbers, and then its other numbers to few digits.
+/// The key by which a row is found: its texts and whole numbers, and then its other numbers to few digits.
 fn key(table: &str, columns: &[String], row: &[Value]) -> (Vec<String>, Vec<String>) {
     let mut key = (Vec::new(), Vec::new());
     for (column, value) in columns.iter().zip(row).filter(|(column, _)| !is_left_out(table, column)) {

@@ -21,7 +21,7 @@ use crate::table::Output;
 pub struct Parts {
     /// How long collectives take.
     pub times: bool,
-    /// What goes over which link.
+    /// The traffic of each link.
     pub links: bool,
     /// The groups.
     pub groups: bool,

@@ -1,4 +1,4 @@
-//! What a rank did, record by record in the order of starts, for whoever keeps it rather than sums it up.
+//! A rank's doings, record by record in the order of starts, for whoever keeps it rather than sums it up.
 
 use super::operators::{Kind, Work, can_last};
 

@@ -53,7 +53,7 @@ pub struct Operators {
     pub loads: Vec<(String, i64, i64)>,
 }
 
-/// What computing tasks have in common.
+/// The properties by which computing tasks count as of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// The operator.

@@ -37,7 +37,7 @@ impl Shard {
     }
 }
 
-/// What to import, and how.
+/// The sources and the manner of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// The run's name in the set.
@@ -50,7 +50,7 @@ pub struct ImportOptions {
     pub jobs: usize,
 }
 
-/// What an import did.
+/// The outcome of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// The ranks that are new in the set.
@@ -212,7 +212,7 @@ impl Importer<'_> {
                 part.push(rank, self.discovery, self.options.keep, &mut imported.losses)?;
             }
         }
-        // What is about no rank here goes with the first part.
+        // A loss that is about no rank here goes with the first part.
         let here: Vec<u32> = self.discovery.collections.iter().map(|it| it.rank).collect();
         let is_of_none = |it: &mut Loss| it.rank.is_none_or(|rank| here.binary_search(&rank).is_err());
         for loss in self.doubts.extract_if(.., is_of_none) {

@@ -56,7 +56,7 @@ pub struct DeclaredGroup {
     pub ranks: Vec<u32>,
 }
 
-/// What a part holds.
+/// The contents of a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of its tables.

@@ -73,7 +73,7 @@ pub enum SetError {
         path: PathBuf,
         /// The run.
         run: String,
-        /// Those that it has.
+        /// The runs that it has.
         has: String,
     },
     /// There are several runs.
@@ -81,7 +81,7 @@ pub enum SetError {
     ManyRuns {
         /// The set.
         path: PathBuf,
-        /// Those that it has.
+        /// The runs that it has.
         has: String,
     },
     /// The run's name can't be part of a path.

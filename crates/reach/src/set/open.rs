@@ -28,9 +28,9 @@ pub struct Set {
     /// Its parts.
     pub parts: Vec<Manifest>,
     discovery: Discovery,
-    /// What a rank is reduced to, besides what the other tables have: its operators' number and its frequency.
+    /// By rank the number of its operators and its frequency, which the other tables don't have.
     counts: BTreeMap<u32, (u64, Option<f64>)>,
-    /// What was lost when it was imported.
+    /// The losses of its import.
     pub losses: Vec<Loss>,
 }
 

@@ -52,7 +52,7 @@ pub trait Cell: Copy {
     type Stored: DataType;
     /// Whether it may be missing.
     const MAY_BE_MISSING: bool = false;
-    /// What the values stand for beyond their type.
+    /// The meaning of the values beyond their type.
     const MEANS: Option<LogicalType> = None;
 
     /// The value as it is stored.

@@ -40,7 +40,7 @@ table! {
         first_ns: Option<i64>,
         /// Its last end.
         last_ns: Option<i64>,
-        /// What was lost or doubted of it.
+        /// The number of its records that were lost or doubted.
         losses: i64,
     }
 }
@@ -114,7 +114,7 @@ table! {
         segment_ns: i64,
         /// The rank's collective, by its place, after which that work began.
         pred: Option<i32>,
-        /// What the rank contributes.
+        /// The rank's contribution, in bytes.
         bytes: i64,
         /// The other side of a send or receive, by its place in the group.
         peer: Option<i32>,
@@ -222,7 +222,7 @@ table! {
 }
 
 table! {
-    /// What was lost, or is doubtful.
+    /// A loss, or a doubt.
     LossLine in "losses" {
         /// The rank that it is about, if one.
         rank: Option<i32>,

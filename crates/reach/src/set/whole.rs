@@ -26,7 +26,7 @@ table! {
         island: i32,
         /// The class of ranks that do the same.
         peers: i32,
-        /// What to take from the rank's times to have the run's, at the middle of the rank's recording.
+        /// The time to take from the rank's times to have the run's, at the middle of the rank's recording.
         shift_ns: i64,
         /// By how much the host's clock is ahead of the first host's of its island.
         offset_ns: f64,
@@ -168,13 +168,13 @@ table! {
         dst: Option<i32>,
         /// By how much it exceeds its peers, a step.
         excess_ns: i64,
-        /// What a step would save without it.
+        /// The time that a step would save without it.
         saves_ns: i64,
         /// The interval's begin, of three or more steps.
         low_ns: Option<i64>,
         /// The interval's end.
         high_ns: Option<i64>,
-        /// What it would cost alone.
+        /// Its cost if it were alone.
         alone_ns: i64,
         /// The first step in which it exceeds its peers.
         since_step: i32,

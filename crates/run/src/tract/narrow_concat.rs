@@ -93,7 +93,7 @@ mod tests {
         proto.graph.unwrap().node
     }
 
-    /// What the last node joins, with every part in its place.
+    /// The parts that the last node joins, with every part in its place.
     fn joined(nodes: &[NodeProto], output: &str) -> Vec<String> {
         match nodes.iter().find(|node| node.output[0] == output) {
             Some(node) => node.input.iter().flat_map(|input| joined(nodes, input)).collect(),

@@ -23,7 +23,7 @@ let browser = null;
 const servers = [];
 
 export async function end() {
-  // Those of tests that failed: they would keep the process waiting.
+  // Servers of tests that failed would keep the process waiting.
   for (const it of servers) it.kill();
   await browser?.close();
   browser = null;

@@ -143,7 +143,7 @@ fn a_fused_operator_is_a_box_round_its_nodes_and_its_time_is_none_of_theirs() {
         part("=ReorderOutput", "", Kind::Node, Fate::Added, 50),
     ];
     assert_eq!(seen.parts(), expected);
-    // What the engine added stands behind what ran before it, and says that no more is known.
+    // Nodes that the engine added stand behind what ran before it, and say that no more is known.
     let orders = seen.numbers("edges", "is_order");
     let added: Vec<_> = seen.links().into_iter().zip(orders).filter(|(_, order)| *order == 1).collect();
     assert_eq!(added, [((0, 5), 1)]);

@@ -24,7 +24,7 @@ export function make_app({ profile, other }) {
   return app;
 }
 
-/** What is shown of a profile. @param {Profile} profile */
+/** The state of a shown profile. @param {Profile} profile */
 export function of_profile(profile) {
   const { facts, report } = profile;
   /** @type {Span} */

@@ -263,7 +263,7 @@ fn headings_in_chinese_and_columns_in_another_order_mean_the_same() {
     assert_eq!(count(&found, LossKind::FileNotUnderstood), 0);
 }
 
-/// What MindSpore's profiler 1.x leaves of a device.
+/// The files that MindSpore's profiler 1.x leaves of a device.
 fn mindspore_of_2021(folder: &Path, device: u32) {
     write(
         folder,

@@ -67,7 +67,7 @@ fn enter(trace: &mut Trace, metrics: [MetricId; 2], values: &HashMap<TaskId, [f6
         let mut names: Vec<MetricId> = reading.map_or_else(Vec::new, |row| lists.get(row.metrics).to_vec());
         let mut measured: Vec<f64> = reading.map_or_else(Vec::new, |row| all.get(row.values).to_vec());
         for (metric, value) in metrics.into_iter().zip(values.get(&task).into_iter().flatten()) {
-            // What the devices' records tell goes before.
+            // Facts of the devices' records go before.
             if !names.contains(&metric) {
                 names.push(metric);
                 measured.push(*value);

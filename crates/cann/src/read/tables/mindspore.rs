@@ -1,5 +1,5 @@
-//! What MindSpore's profiler of versions 1 to 2.3 wrote into its folder `profiler`, beside tables that list tasks
-//! themselves: the operators of the graph (`framework_raw_<device>.csv`) and its timeline
+//! The files that MindSpore's profiler of versions 1 to 2.3 wrote into its folder `profiler`, beside tables that list
+//! tasks themselves: the operators of the graph (`framework_raw_<device>.csv`) and its timeline
 //! (`ascend_timeline_display_<device>.json`).
 //!
 //! A timeline is a bare list of events without names of processes:
@@ -110,7 +110,7 @@ struct Tensor<'j> {
 }
 
 impl Tensors {
-    /// Those whose names begin so, by their numbers.
+    /// The files whose names begin so, by their numbers.
     fn of(tensors: &BTreeMap<String, Tensor<'_>>, begin: &str) -> Self {
         let number = |name: &str| name.strip_prefix(begin)?.parse::<u32>().ok();
         let mut found: Vec<_> =

@@ -29,7 +29,7 @@ pub struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
 
-    /// What ranks are put together by: tp, dp, ep and cp are the places in groups of that use
+    /// The property by which ranks are put together: tp, dp, ep and cp are the places in groups of that use
     #[arg(long, value_enum, default_value_t)]
     by: Grouping,
 
@@ -37,7 +37,7 @@ pub struct Arguments {
     form: FormArguments,
 }
 
-/// What ranks are put together by, on the command line.
+/// The property by which ranks are put together, as a word of the command line.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Grouping {
     #[default]

@@ -61,7 +61,7 @@ pub struct InfoArguments {
 pub struct AnalyzeArguments {
     /// The profile
     pub path: String,
-    /// What executions are put together by; operator without it
+    /// The property by which executions are put together; operator without it
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "String", extend("enum" = GroupBy::ALL.map(GroupBy::name)))]
     pub group_by: Option<String>,

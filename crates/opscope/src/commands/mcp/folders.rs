@@ -27,7 +27,7 @@ const MOST_FILES: usize = 200_000;
 const DEEPEST: usize = 16;
 
 impl Folders {
-    /// Those of a command line; the current one if it names none.
+    /// The folders of a command line; the current one if it names none.
     ///
     /// # Errors
     /// When one isn't there, or is a file.
@@ -105,7 +105,7 @@ impl Folders {
                         self.names()
                     );
                 }
-                // What lies above was looked at already.
+                // The folders above were looked at already.
                 Ok(real) if path.starts_with(&real) => return Ok(()),
                 Ok(real) => fs::metadata(real).with_context(problem)?,
                 // A link to nothing can't be read.

@@ -80,7 +80,7 @@ impl Session {
         &self.terminal
     }
 
-    /// What lies at a path, once it is sure that all of it lies within the folders.
+    /// The profile at a path, once it is sure that all of it lies within the folders.
     ///
     /// # Errors
     /// When it doesn't, or can't be looked at.

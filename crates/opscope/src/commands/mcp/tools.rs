@@ -196,7 +196,7 @@ fn of_path(asked: &InfoArguments, session: &Session, call: &Call) -> Answered {
     Ok(whole(serde_json::to_value(info.to_json(&place.path, None))?).to_string())
 }
 
-/// What lies in the served folders.
+/// The profiles and models in the served folders.
 fn folders(session: &Session) -> Answered {
     /// The entries of a folder that are named.
     const MOST: usize = 100;

@@ -1,4 +1,4 @@
-//! What an import did.
+//! The outcome of an import.
 
 use opscope_reach::Imported;
 use opscope_trace::units;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// The shortest wait that gets an arrow, in nanoseconds: what clocks can't tell apart isn't shown.
 const SHORTEST_WAIT_NS: f64 = 5_000.0;
 
-/// What of a run is drawn; all where a set is missing.
+/// The parts of a run that are drawn; all where a set is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
     /// The ranks, by number.
