@@ -32,7 +32,7 @@ by_duckdb = dict(duckdb.sql("SELECT task, sum(duration_ns)::BIGINT FROM ours GRO
 by_pandas = pyarrow.table(ours).to_pandas().groupby("task", observed=True)["duration_ns"].sum().to_dict()
 assert by_sql == by_polars == by_duckdb == by_pandas and by_sql, (len(by_sql), len(by_polars), len(by_duckdb))
 
-# Whatever the key, everything is in one row; operators that are named are those of the table.
+# Everything is in one row whatever the key; operators that are named are those of the table.
 whole = None
 for key in ("operator", "type", "name", "unit", "stream", "shape"):
     answer = polars.DataFrame(p.analyze(group_by=key))

@@ -14,7 +14,7 @@ use opscope_testing::programs::output_in_time;
 
 const TIMELINE: &str = r#"[{"name":"conv1","ph":"X","cat":"cpu_op","ts":1,"dur":5,"pid":1,"tid":1}]"#;
 
-/// What `sample cluster -o samples/cluster` makes.
+/// The files that `sample cluster -o samples/cluster` makes.
 const RANKS: &str = "samples/cluster/cluster_8_ranks_seed_1/db";
 
 /// All files and folders below a folder.

@@ -95,7 +95,7 @@ impl<T> Drop for Below<T> {
     }
 }
 
-/// What the pointers of a type lead to.
+/// The memory to which the pointers of a type lead.
 struct KeptSchema {
     format: CString,
     name: CString,
@@ -139,7 +139,7 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     }
 }
 
-/// What the pointers of an array lead to; the table, whose columns are the buffers, among it.
+/// The memory to which the pointers of an array lead; the table, whose columns are the buffers, among it.
 struct KeptArray {
     buffers: Vec<*const c_void>,
     children: Below<ArrowArray>,

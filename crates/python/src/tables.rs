@@ -140,7 +140,7 @@ pub fn ranges(trace: &Arc<Trace>) -> Table {
     Table::new("ranges", ranges.len(), series)
 }
 
-/// What was dropped or doubted while the profile was read.
+/// The records that were dropped or doubted while the profile was read.
 pub fn losses(trace: &Arc<Trace>) -> Table {
     let losses = &trace.losses;
     let kinds = || losses.kind().iter();

@@ -33,7 +33,7 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-/// What became of a profile's files since they were read.
+/// The fate of a profile's files since they were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// One was written to.
@@ -62,7 +62,7 @@ pub trait Subject: Send + Sync {
     /// When they can't be compared.
     fn since(&self, before: &dyn Subject) -> Result<Value, Problem>;
 
-    /// What became of its files since then, of which the answers know nothing.
+    /// The fate of its files since then, of which the answers know nothing.
     fn change(&self) -> Option<Change> {
         None
     }

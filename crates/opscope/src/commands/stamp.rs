@@ -25,7 +25,7 @@ impl Stamp {
         Self(files)
     }
 
-    /// What became of them. Files that came to a folder later aren't a change: they are other tools' results.
+    /// The fate of the files. Files that came to a folder later aren't a change: they are other tools' results.
     pub fn change(&self) -> Option<Change> {
         self.0.iter().find_map(|(path, size, time)| match fs::metadata(path) {
             Ok(now) => (now.len() != *size || modified(&now) != *time).then_some(Change::Changed),

@@ -85,7 +85,7 @@ export function make_palette(dark) {
 
 /** The limits of a roofline, in the order of their numbers from 1. */
 export const BOUNDS = ["compute", "memory", "neither"];
-/** Those limits as signs beside their colours. */
+/** The same limits as signs beside their colours. */
 export const BOUND_SIGNS = "●■▲";
 /** Faster, same and slower as signs. */
 export const CHANGE_SIGNS = "▼=▲";

@@ -11,7 +11,7 @@ export function range_chip(app, span) {
     t("range_remove"), () => { app.marked.value = null; });
 }
 
-/** What limits a view, with a button that takes it off. @param {Child} content @param {string} remove @param {() => void} action */
+/** A view's limit, with a button that takes it off. @param {Child} content @param {string} remove @param {() => void} action */
 export function chip(content, remove, action) {
   return h("span", { class: "chip" }, content, h("button", { class: "plain", "aria-label": remove, title: remove, on: { click: action } }, "×"));
 }

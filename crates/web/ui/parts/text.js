@@ -28,7 +28,7 @@ export function harmless(text) {
   return text.replace(HIDDEN, (it) => `\\u{${it.charCodeAt(0).toString(16)}}`);
 }
 
-/** What a table shows, as CSV. @param {HTMLTableElement} table */
+/** A table's cells as CSV. @param {HTMLTableElement} table */
 export function csv_of(table) {
   return [...table.rows].map((row) => `${[...row.cells].map((it) => csv_cell(it.textContent ?? "")).join(",")}\n`).join("");
 }
