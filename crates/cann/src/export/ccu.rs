@@ -8,17 +8,27 @@ use crate::headings::{owned, written};
 use crate::tables::{ChannelSample, Mission};
 use crate::text::numbers::{push_float, python_round};
 
+/// A row of the table of loops and waits.
+struct Line<'a> {
+    device: &'a DeviceView<'a>,
+    stream: u16,
+    mission: Mission,
+    /// Of a wait for a rank: the rank, and the ticks at which it arrived.
+    arrival: Option<(u8, u64)>,
+}
+
 /// The table of loops and waits; a wait has a row for each rank.
 pub(crate) fn missions<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
-    let mut lines: Vec<(&DeviceView<'_>, u16, Mission, Option<(u8, u64)>)> = Vec::new();
+    let mut lines: Vec<Line<'_>> = Vec::new();
     for device in &view.devices {
         let streams = host_streams(view, device);
         for mission in device.device.tables.ccu.missions.rows() {
             let stream = streams.get(&mission.task).copied().unwrap_or(u16::MAX);
             if mission.wait_start == 0 {
-                lines.push((device, stream, mission, None));
+                lines.push(Line { device, stream, mission, arrival: None });
             } else {
-                lines.extend(arrivals(&mission).map(|arrival| (device, stream, mission, Some(arrival))));
+                let line = |arrival| Line { device, stream, mission, arrival: Some(arrival) };
+                lines.extend(arrivals(&mission).map(line));
             }
         }
     }
@@ -27,7 +37,7 @@ pub(crate) fn missions<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
         headers: owned(&written::CCU_MISSION),
         rows: lines.len(),
         write: Box::new(move |index, row| {
-            let (device, stream, mission, arrival) = &lines[index];
+            let Line { device, stream, mission, arrival } = &lines[index];
             row.integer(device.device.id);
             row.integer(*stream);
             row.integer(mission.task);
@@ -36,7 +46,7 @@ pub(crate) fn missions<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
                 0 => ["N/A"; 2].iter().for_each(|cell| row.text(cell)),
                 start => {
                     row.time(device.time(start));
-                    duration(device, row, mission.loop_end - start);
+                    duration(device, row, mission.loop_end.saturating_sub(start));
                 }
             }
             row.integer(mission.wait_instruction);
@@ -44,7 +54,7 @@ pub(crate) fn missions<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
                 None => ["N/A"; 2].iter().for_each(|cell| row.text(cell)),
                 Some((rank, time)) => {
                     row.integer(*rank);
-                    duration(device, row, time - mission.wait_start);
+                    duration(device, row, time.saturating_sub(mission.wait_start));
                 }
             }
         }),

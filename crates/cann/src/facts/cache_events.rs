@@ -92,7 +92,7 @@ pub(crate) fn cache_traffic_sums(traffic: &[CacheTraffic]) -> Option<(f64, [Acce
         sums[0].add(sample.read);
         sums[1].add(sample.written);
     }
-    Some(((last.time - first.time) as f64 / 1e9, sums))
+    Some((last.time.saturating_sub(first.time) as f64 / 1e9, sums))
 }
 
 /// The processors of a device that hold parts of its cache.

@@ -73,9 +73,8 @@ impl Gathered {
     fn cache_events(&mut self, device: &DeviceView<'_>) {
         use quantities::{HIT_RATE, HIT_THROUGHPUT, LLC, LLC_OF_AI, LLC_OF_CONTROL, READ, THROUGHPUT, WRITE};
         let traffic = cache_traffic(device);
-        let sides: [(&str, fn(&CacheTraffic) -> Accesses); 2] =
-            [(READ, |sample| sample.read), (WRITE, |sample| sample.written)];
-        for (direction, side) in sides {
+        for (direction, is_read) in [(READ, true), (WRITE, false)] {
+            let side = |sample: &CacheTraffic| if is_read { sample.read } else { sample.written };
             let mut add = |quantity, unit, value: fn(Accesses, f64) -> f64| {
                 let values = traffic.iter().map(|sample| (sample.time, value(side(sample), sample.seconds)));
                 self.add(format!("{LLC} {direction} {quantity}"), unit, values);
