@@ -143,6 +143,30 @@ fn damaged_collections_are_judged_by_what_is_left() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_ranks_database_is_told_of_and_not_waited_for() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "-o", "r8", "--ranks", "8", "--format", "db", "--quiet"]);
+    let runs: Vec<PathBuf> =
+        std::fs::read_dir(place.path("r8")).unwrap().map(|it| it.unwrap().path()).collect();
+    let [run] = &runs[..] else { panic!("{runs:?}") };
+    let ranks = std::fs::read_dir(run.join("db")).unwrap().map(|it| it.unwrap().path());
+    let rank = ranks.into_iter().find(|it| it.to_str().unwrap().contains("_10005_")).expect("rank 5");
+    for name in ["ascend_pytorch_profiler_5.db", "analysis.db"] {
+        let database = rank.join("ASCEND_PROFILER_OUTPUT").join(name);
+        let content = std::fs::read(&database).unwrap();
+        std::fs::remove_file(&database).unwrap();
+        assert!(Command::new("mkfifo").arg(&database).status().unwrap().success());
+        let answer = place.done(&["cluster", "r8"]);
+        assert!(answer.stderr.contains("rank 5: cut or damaged"), "{}", answer.stderr);
+        assert!(answer.stderr.contains(name), "{}", answer.stderr);
+        std::fs::remove_file(&database).unwrap();
+        std::fs::write(&database, content).unwrap();
+    }
+    assert!(!place.done(&["cluster", "r8"]).stderr.contains("damaged"));
+}
+
 /// The acceptance over many seeds; takes minutes: `cargo test --test cluster -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]

@@ -10,10 +10,14 @@ use serde_json::Value;
 /// Opens a database: no lock is taken, nothing is written beside it, and its views and triggers get no say.
 ///
 /// # Errors
-/// When it is no database, or one that is too damaged to have tables.
+/// When it is no plain file, no database, or one that is too damaged to have tables.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // SQLite would wait for a pipe.
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(rusqlite::Error::InvalidPath(path.to_owned()));
+    }
     let database = Connection::open_with_flags(uri(path), flags)?;
     let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";
     database.execute_batch(settings)?;
