@@ -28,7 +28,8 @@ pub struct Cli {
     pub verbose: bool,
 
     /// Refuse what takes more memory than this, such as 8GB or 512MiB: inputs and values of models,
-    /// compressed files, answers in SQL [default: four fifths of what is free]
+    /// compressed files, answers in SQL. Large columns of profiles share a quarter of it, 768 MiB at most, and lie in
+    /// files beyond that [default: four fifths of what is free]
     #[arg(long, global = true, value_name = "BYTES", value_parser = opscope_trace::units::parse_bytes)]
     pub memory: Option<u64>,
 

@@ -160,7 +160,8 @@ fn a_pipe_in_the_place_of_a_ranks_database_is_told_of_and_not_waited_for() {
         assert!(Command::new("mkfifo").arg(&database).status().unwrap().success());
         let answer = place.done(&["cluster", "r8"]);
         assert!(answer.stderr.contains("rank 5: cut or damaged"), "{}", answer.stderr);
-        assert!(answer.stderr.contains(name), "{}", answer.stderr);
+        let says = format!("{name} (this is no plain file)");
+        assert!(answer.stderr.contains(&says), "{}", answer.stderr);
         std::fs::remove_file(&database).unwrap();
         std::fs::write(&database, content).unwrap();
     }

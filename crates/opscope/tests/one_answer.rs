@@ -577,3 +577,18 @@ fn a_timeline_in_the_layout_of_2022_has_the_answers_of_the_modern_one() {
         }
     }
 }
+
+#[test]
+fn columns_in_files_and_in_memory_have_the_same_answers() {
+    let place = Place::new();
+    place.done(&["sample", "prof", "--tasks", "3000", "-o", "runs", "--quiet"]);
+    let run = std::fs::read_dir(place.path("runs")).unwrap().next().expect("a run").unwrap().path();
+    let run = run.to_str().unwrap();
+    for command in ["analyze", "advise", "show", "info"] {
+        let in_memory = place.done(&[command, run, "--json"]).stdout;
+        // A quarter of it is less than most columns take.
+        let in_files = place.done(&[command, run, "--json", "--memory", "100KB"]).stdout;
+        assert!(in_memory.contains("schema_version"), "{command}: {in_memory}");
+        assert_eq!(in_files, in_memory, "{command}");
+    }
+}

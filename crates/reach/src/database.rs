@@ -16,7 +16,8 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // SQLite would wait for a pipe.
     if !path.metadata().is_ok_and(|found| found.is_file()) {
-        return Err(rusqlite::Error::InvalidPath(path.to_owned()));
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        return Err(rusqlite::Error::SqliteFailure(code, Some("this is no plain file".to_owned())));
     }
     let database = Connection::open_with_flags(uri(path), flags)?;
     let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";

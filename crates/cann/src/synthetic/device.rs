@@ -102,30 +102,23 @@ impl DeviceFiles {
                 put(&mut self.counters, &mut self.buffer, &record)
             }
             DeviceLog::CompactStars => {
+                let record = |word, time| CompactStarsLog {
+                    word,
+                    magic: MAGIC,
+                    task_low: task,
+                    task_high: execution.high(),
+                    time,
+                    ..CompactStarsLog::default()
+                };
                 for (word, time) in [(function::TASK_START, start), (function::TASK_END, end)] {
-                    let record = CompactStarsLog {
-                        word,
-                        magic: MAGIC,
-                        task_low: task,
-                        task_high: execution.high(),
-                        time,
-                        ..CompactStarsLog::default()
-                    };
-                    put(&mut self.log, &mut self.buffer, &record)?;
+                    put(&mut self.log, &mut self.buffer, &record(word, time))?;
                 }
                 // The first operator is a part of a fused task, with the mission 5 on the unit of die 0.
                 if execution.op == 0 {
                     for (word, time) in [(function::FUSED_START, start), (function::FUSED_END, end)] {
-                        let record = CompactStarsLog {
-                            word,
-                            magic: MAGIC,
-                            task_low: task,
-                            task_high: execution.high(),
-                            time,
-                            fused: 1 << 3 | 5 << 5,
-                            accelerator: 9,
-                        };
-                        put(&mut self.log, &mut self.buffer, &record)?;
+                        let part =
+                            CompactStarsLog { fused: 1 << 3 | 5 << 5, accelerator: 9, ..record(word, time) };
+                        put(&mut self.log, &mut self.buffer, &part)?;
                     }
                 }
                 let mut ten = [0; 10];

@@ -35,8 +35,11 @@ impl Stamp {
 }
 
 fn add(path: &Path, deep: usize, files: &mut Vec<(PathBuf, u64, Option<SystemTime>)>) {
+    if files.len() == MOST_FILES {
+        return;
+    }
     let Ok(found) = fs::metadata(path) else { return };
-    if found.is_file() && files.len() < MOST_FILES {
+    if found.is_file() {
         files.push((path.to_owned(), found.len(), modified(&found)));
     } else if found.is_dir() && deep > 0 {
         let mut within: Vec<PathBuf> =
