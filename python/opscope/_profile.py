@@ -157,9 +157,11 @@ class Profile:
         """
         return _answer(["advise", self.path] + ([] if model is None else ["--model", os.fspath(model)]))
 
-    def export(self, *arguments):
-        """``opscope export all PATH`` with further arguments of the command line, such as ``"-o", "folder"``."""
-        _call(["export", "all", self.path, *map(os.fspath, arguments)])
+    def export(self, *arguments, what="all"):
+        """``opscope export``: ``what`` is ``all`` or one of its other words (``summary``, ``timeline``, ``db``), with
+        further arguments of the command line, such as ``"-o", "folder"``.
+        """
+        _call(["export", what, self.path, *map(str, arguments)])
 
     def __repr__(self):
         tables = ("tasks", "operators", "calls", "iterations", "counters", "ranges", "losses")
