@@ -7,6 +7,7 @@ use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Trace};
 
+use crate::about::About;
 use crate::look::Look;
 use crate::progress::go_on;
 use crate::{OpenError, Progress};
@@ -16,6 +17,8 @@ use crate::{OpenError, Progress};
 pub struct Format {
     /// A noun phrase for people, such as "a profile of ONNX Runtime"; each format has its own.
     pub name: &'static str,
+    /// Where it comes from and what is read of it; `None` where it is only known so that it can be refused.
+    pub about: Option<&'static About>,
     /// Whether a path leads to one.
     pub(crate) is: fn(&Look) -> bool,
     pub(crate) reader: Reader,

@@ -28,7 +28,7 @@
 //! | `source` | a path and its format ([`Source`]), a profile that was read ([`Opened`]) | all below |
 //! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
 //! | [`raw`] | raw directories of Ascend: decoding, remarks, their import and its place | `progress` |
-//! | `format` | what a format is: its name, its signature test, its reader | `look`, `progress` |
+//! | `format`, `about` | what a format is: its name, its signature test, its reader; the words about it | `look`, `progress` |
 //! | `look`, `json_head` | the first look at a path, by which all formats judge it | `error` |
 //! | `progress`, `error` | [`Progress`], [`OpenError`] | – |
 //!
@@ -36,6 +36,7 @@
 //!
 //! [`Trace`]: opscope_trace::Trace
 
+mod about;
 mod error;
 mod format;
 pub mod formats;
@@ -47,6 +48,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use about::{About, FormatKind, Tried};
 pub use error::OpenError;
 pub use format::Format;
 pub use look::check_presence;

@@ -153,7 +153,7 @@ impl Source {
 }
 
 /// Where it stands what can be opened.
-pub(crate) const KNOWN: &str = "; 'opscope import --help' lists what it reads";
+pub(crate) const KNOWN: &str = "; 'opscope formats' lists what can be read";
 
 /// Why a path of no known format can't be opened.
 fn refusal(look: Look) -> OpenError {

@@ -53,6 +53,7 @@ Examples:
   opscope tune model.onnx --engine ort       make it faster, and prove it
   opscope import onnxruntime_profile.json    read a profile that another tool wrote
   opscope advise PROF_000001/ --model m.onnx what to change, by what it could save
+  opscope formats                            what can be read, and what of it
   opscope report PROF_… -o report.html       see it: a page in one file
   opscope serve PROF_…                       look at it in the browser, whatever its size
   opscope mcp profiles/                      let an agent ask (started by the agent)
@@ -107,6 +108,8 @@ pub enum Command {
     Show(commands::show::Arguments),
     /// Show on which unit an operator ran, its tasks and its share
     Where(commands::locate::Arguments),
+    /// List the formats that opscope reads and writes, and on what that was tried
+    Formats(commands::formats::Arguments),
     /// Say what a file or folder is, what is in it, and what is missing or damaged
     Info(commands::info::Arguments),
     /// Ask a profile of any format where its time went: filter, group, sort, compare with the roof
@@ -185,6 +188,7 @@ impl Command {
             }
             Command::ProfileAnalyze(arguments) => commands::profile_analyze::execute(&arguments),
             Command::Sql(arguments) => commands::sql::execute(&arguments, terminal),
+            Command::Formats(arguments) => commands::formats::execute(&arguments, terminal),
             Command::Info(arguments) => commands::info::execute(&arguments, terminal),
             Command::Sample(arguments) => commands::sample::execute(&arguments, terminal),
             Command::Completions(arguments) => {

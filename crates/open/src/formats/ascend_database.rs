@@ -5,12 +5,21 @@ use opscope_formats::input::Input;
 
 use super::other_database::is_database;
 use crate::OpenError;
+use crate::about::{About, FormatKind, Tried};
 use crate::format::{Format, Reader};
 use crate::look::Look;
 
 /// The format.
 pub static FORMAT: Format = Format {
     name: "a database of the Ascend tools",
+    about: Some(&About {
+        kind: FormatKind::Profile,
+        from: "msprof, torch_npu, MindSpore on Ascend (msprof_*.db, ascend_pytorch_profiler_*.db, analysis.db and others)",
+        reads: "tasks, operators, calls, launches, ranges, counters, figures",
+        written_by: Some("opscope export db"),
+        lacks: "inferences of databases by msprof, which are spanned by their tasks",
+        tried: Tried::RealFiles,
+    }),
     is,
     reader: Reader::Bytes(|input, path, stop| {
         let read = match input {

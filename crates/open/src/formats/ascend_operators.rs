@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use opscope_cann::read::single_operators::{self, SingleOperatorsError};
 use opscope_trace::Trace;
 
+use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader};
 use crate::look::Look;
 use crate::{OpenError, Progress};
 
 /// The format, of a launch's own folder or one of its tables.
-pub static FORMAT: Format = Format { name: NAME, is: is_itself, reader: Reader::Place(read_launch) };
+pub static FORMAT: Format =
+    Format { name: NAME, about: Some(&ABOUT), is: is_itself, reader: Reader::Place(read_launch) };
 
 /// The same of a folder of several launches.
 pub static BELOW: Format = Format {
     name: NAME,
+    about: Some(&ABOUT),
     is: |look| look.is_folder && single_operators::is_folder_of_launches(&look.path),
     reader: Reader::Place(|look, progress| {
         let read = single_operators::read_folder(&look.path, &progress.stop());
@@ -23,6 +26,15 @@ pub static BELOW: Format = Format {
 };
 
 const NAME: &str = "a profile of single operators on Ascend";
+
+const ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "msprof op (OPPROF_*)",
+    reads: "a task with its duration and the counters of its blocks for each launch",
+    written_by: Some("opscope sample opprof"),
+    lacks: "when a launch began; records in dump and visualize_data.bin",
+    tried: Tried::RealFiles,
+};
 
 fn is_itself(look: &Look) -> bool {
     match look.is_folder {

@@ -5,21 +5,33 @@ use std::path::{Path, PathBuf};
 use opscope_svp::{Exports, Job, RAW_CALLS_LABEL, RawKind, ReadError};
 use opscope_trace::{LossKind, Trace};
 
+use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader};
 use crate::look::Look;
 use crate::{OpenError, Progress, Stop};
 
 /// The format.
-pub static FORMAT: Format = Format { name: NAME, is: is_itself, reader: Reader::Place(read_place) };
+pub static FORMAT: Format =
+    Format { name: NAME, about: Some(&ABOUT), is: is_itself, reader: Reader::Place(read_place) };
 
 /// The same for a folder that collections were brought back to: it holds one `JOB*` directory.
 pub static BELOW: Format = Format {
     name: NAME,
+    about: Some(&ABOUT),
     is: |look| look.is_folder && jobs_below(&look.path).len() == 1,
     reader: Reader::Place(read_place),
 };
 
 const NAME: &str = "a profile of an SVP board";
+
+const ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "the tools of SS928 and SS927 (exports of JOB*), opscope's own collector there",
+    reads: "layers, calls, hardware's counters, frequency; records of opscope's own collector",
+    written_by: Some("opscope export, opscope collect --config"),
+    lacks: "the vendor's raw files, whose layout is not public: --vendor-parser has the vendor's tool read them",
+    tried: Tried::Documentation,
+};
 
 /// Whether a path is what a board's tools or its profiler left. The tools of 2022 put tables of calls
 /// into raw directories of Ascend, too.

@@ -1,10 +1,19 @@
 //! ONNX models, which profiles are made of. They are known by the outline of their first message.
 
+use crate::about::{About, FormatKind, Tried};
 use crate::format::{Format, Reader};
 
 /// The format.
 pub static FORMAT: Format = Format {
     name: "an ONNX model",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "any exporter of ONNX, with operators up to version 28",
+        reads: "the graph with functions and branches, shapes, weights where they lie, what each node computes and moves",
+        written_by: Some("opscope rewrite, opscope tune, opscope sample"),
+        lacks: "training; sequences and maps as inputs",
+        tried: Tried::RealFiles,
+    }),
     is: |look| is_onnx_model(&look.bytes),
     reader: Reader::None("; 'opscope run' makes one of it"),
 };

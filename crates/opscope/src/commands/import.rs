@@ -26,7 +26,8 @@ Examples:
   opscope import JOB… --vendor-parser msprof.pyc
                                              raw files of a board, which the vendor's parser reads
 
-What a file is shows from its content, whatever it is called; gzip is read as it is. The database
+What a file is shows from its content, whatever it is called; gzip is read as it is. opscope formats
+lists all that can be read. The database
 is opscope's own, with everything that was read: its path can be given wherever a profile can.
 
 Raw directories of Ascend (PROF_*, JOB*) are read as they are, without CANN or Python. Their database

@@ -12,6 +12,7 @@ pub mod demo;
 pub mod explain;
 pub mod export;
 mod form;
+pub mod formats;
 pub mod fusion;
 mod html;
 pub mod import;

@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod compare;
 pub mod conversion;
 mod envelope;
+pub mod formats;
 pub mod fusion;
 pub mod info;
 pub mod junit;
