@@ -108,6 +108,7 @@ impl StatedTable {
             FigureTopic::FrameworkCall => &["count", "host", "device"],
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],
             FigureTopic::Operator => &["mean of a step"],
+            FigureTopic::Function => &["itself"],
             FigureTopic::DataOperation | FigureTopic::Cache => &[],
         };
         let is_wanted = |name: StringId| names.contains(&trace.strings.get(name));

@@ -22,6 +22,7 @@
 //! A module uses only those below it.
 //!
 //! ```text
+//! perfetto: Chrome's rows, and protobuf: the wire format
 //! chrome      megengine      onnxruntime      sqlite       a module for each format
 //!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
@@ -35,6 +36,8 @@ pub mod input;
 pub mod megengine;
 pub mod memory;
 pub mod onnxruntime;
+pub mod perfetto;
+pub mod protobuf;
 pub mod reading;
 pub mod spreadsheet;
 pub mod sqlite;

@@ -156,6 +156,12 @@ fn texts(corpus: &Path) {
     for target in ["chrome", "json", "any_file"] {
         save(corpus, target, "timeline", TIMELINE.as_bytes());
     }
+    let timeline = opscope_formats::chrome::read(TIMELINE.as_bytes()).expect("a timeline");
+    let mut packets = Vec::new();
+    opscope_formats::perfetto::write(&timeline, &mut packets).expect("memory");
+    for target in ["perfetto", "any_file"] {
+        save(corpus, target, "packets", &packets);
+    }
     for target in ["onnxruntime", "any_file"] {
         save(corpus, target, "session", SESSION.as_bytes());
     }

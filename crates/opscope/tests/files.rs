@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::process::Command;
 
 use common::{Place, number};
@@ -59,6 +60,20 @@ fn slices_of_a_timeline_nest_and_none_is_missing() {
     assert!(events.iter().any(|event| event["ph"] == "C"), "no counter of the memory");
 }
 
+/// Asks Perfetto's trace processor about a timeline; gives the rows of its answer.
+fn ask(place: &Place, processor: &Path, timeline: &str, query: &str) -> Vec<String> {
+    let file = place.write("query.sql", query);
+    let answer = Command::new(processor).arg("-q").arg(file).arg(place.path(timeline)).output();
+    let answer = answer.expect("the processor starts");
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    let text = String::from_utf8_lossy(&answer.stdout).replace('"', "");
+    text.lines().skip(1).map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+/// Errors and losses that the trace processor meets, by name.
+const ERRORS: &str =
+    "select name, value from stats where severity in ('error', 'data_loss') and value > 0;\n";
+
 #[test]
 fn a_trace_viewers_processor_loads_every_timeline_without_an_error() {
     let Some(processor) = companions::trace_processor() else { return };
@@ -70,25 +85,57 @@ fn a_trace_viewers_processor_loads_every_timeline_without_an_error() {
             let trace = json(&place, "timeline.json");
             let events = trace.as_array().or_else(|| trace["traceEvents"].as_array()).expect("events");
             let slices = events.iter().filter(|event| event["ph"] == "X").count();
-            let ask = |name: &str, query: &str| {
-                let file = place.write(name, query);
-                let answer =
-                    Command::new(&processor).arg("-q").arg(file).arg(place.path("timeline.json")).output();
-                let answer = answer.expect("the processor starts");
-                assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
-                String::from_utf8_lossy(&answer.stdout).into_owned()
-            };
-            let errors = ask(
-                "errors.sql",
-                "select count(*) as n from stats where severity in ('error', 'data_loss') and value > 0;\n",
-            );
-            assert!(errors.lines().any(|line| line.trim() == "0"), "{model} on {engine}: {errors}");
-            let count = ask("slices.sql", "select count(*) as n from slice;\n");
-            assert!(
-                count.lines().any(|line| line.trim() == slices.to_string()),
-                "{model} on {engine}: {count}"
-            );
+            let errors = ask(&place, &processor, "timeline.json", ERRORS);
+            assert_eq!(errors, Vec::<String>::new(), "{model} on {engine}");
+            let count = ask(&place, &processor, "timeline.json", "select count(*) as n from slice;\n");
+            assert_eq!(count, [slices.to_string()], "{model} on {engine}");
         }
+    }
+}
+
+#[test]
+fn a_trace_viewers_processor_finds_the_same_in_both_kinds_of_timeline() {
+    let Some(processor) = companions::trace_processor() else { return };
+    // Slices and their times by process, thread and category; arguments; values of counters; arrows; nesting.
+    const QUESTIONS: [&str; 5] = [
+        "select process.name, thread.name, slice.category, slice.name, count(*), sum(slice.dur), min(slice.ts),
+         max(slice.ts + slice.dur), sum(slice.depth) from slice join thread_track on slice.track_id = thread_track.id
+         join thread using (utid) join process using (upid) group by 1, 2, 3, 4 order by 1, 2, 3, 4;",
+        "select replace(key, 'debug.', 'args.'), count(*), sum(int_value), count(distinct string_value)
+         from slice join args using (arg_set_id) where key like 'debug.%' or key like 'args.%'
+         group by 1 order by 1;",
+        "select replace(counter_track.name, ' value', ''), count(*), sum(value), min(ts), max(ts) from counter
+         join counter_track on counter.track_id = counter_track.id group by 1 order by 1;",
+        "select count(*), sum(later.ts - earlier.ts) from flow join slice earlier on flow.slice_out = earlier.id
+         join slice later on flow.slice_in = later.id;",
+        "select count(*) from slice child join slice parent on child.parent_id = parent.id;",
+    ];
+    let place = Place::new();
+    place.done(&["sample", "prof", "-o", "prof", "--tasks", "3000"]);
+    run(&place, "encoder", &["--db", "encoder.db"]);
+    for profile in ["prof", "encoder.db"] {
+        for name in ["timeline.json", "timeline.pftrace"] {
+            place.done(&["import", profile, "--trace", name, "--quiet"]);
+            let errors = ask(&place, &processor, name, ERRORS);
+            assert_eq!(errors, Vec::<String>::new(), "{profile} as {name}");
+        }
+        for question in QUESTIONS {
+            let [json, proto] = ["timeline.json", "timeline.pftrace"]
+                .map(|name| ask(&place, &processor, name, &format!("{question}\n")));
+            assert!(!json.is_empty(), "{question}");
+            assert_eq!(json, proto, "{profile}: {question}");
+        }
+        let size = |name: &str| std::fs::metadata(place.path(name)).expect("a timeline").len();
+        assert!(size("timeline.pftrace") * 2 < size("timeline.json"), "it is no smaller");
+        // Both give the same answer as profiles.
+        let [json, proto] =
+            ["timeline.json", "timeline.pftrace"].map(|name| place.done(&["analyze", name, "--json"]).json());
+        let figures = |answer: &Value| {
+            let mut answer = answer.clone();
+            answer.as_object_mut().expect("an object").retain(|key, _| key != "profile" && key != "path");
+            answer
+        };
+        assert_eq!(figures(&json), figures(&proto));
     }
 }
 

@@ -31,6 +31,8 @@ words! {
         HostCall = "host-call",
         /// A cache while a task ran.
         Cache = "cache",
+        /// A function of the program, by the samples of a profiler.
+        Function = "function",
     }
 }
 

@@ -32,6 +32,10 @@ words! {
         AscendExport = "ascend-export",
         /// Timelines in Chrome's trace event JSON.
         Timeline = "timeline",
+        /// Perfetto's traces, beside what any timeline may lack.
+        Perfetto = "perfetto",
+        /// Profiles of the profilers of processors and systems: Nsight, ROCm, TensorFlow, perf.
+        Profiler = "profiler",
         /// Profiles that ONNX Runtime writes.
         OnnxRuntime = "onnx-runtime",
         /// Graph profiles of MegEngine.
@@ -316,6 +320,55 @@ loss_kinds! {
                 "left out: slices that only repeat or sum up others";
             PlacelessMember = "placeless-member", Remark, Run,
                 "left out: a member that is no event and no short text";
+        }
+        Perfetto {
+            CutPacket = "cut-packet", Lost, File, "cut off: the file ends within a packet";
+            DamagedPacket = "damaged-packet", Lost, Record, "damaged: bytes that are no packet";
+            DroppedPackets = "dropped-packets", Lost, Record,
+                "lost: packets that the recorder itself says it had to drop";
+            PacketWithoutState = "packet-without-state", Lost, Record,
+                "dropped: a packet whose names or times lie in packets that were lost";
+            PackedPackets = "packed-packets", Lost, Record,
+                "lost: packets that are packed in a way that opscope doesn't unpack";
+            PlacelessPacket = "placeless-packet", Remark, Record,
+                "left out: packets of a kind for which a trace has no place";
+            MissingInterned = "missing-interned", Doubted, Name,
+                "doubtful: an event names a text that no packet tells";
+            UntiedClock = "untied-clock", Doubted, Clock,
+                "doubtful: times of a clock that nothing ties to the others";
+            UndescribedTrack = "undescribed-track", Doubted, Name,
+                "doubtful: events on a track that no packet describes";
+            TrackCycle = "track-cycle", Doubted, Name, "doubtful: a track that lies below itself";
+        }
+        Profiler {
+            CutProfile = "cut-profile", Lost, File,
+                "damaged: the file is shorter than it says, or breaks off";
+            BrokenProfileTable = "broken-profile-table", Lost, Record,
+                "damaged: a table of the profile breaks off, and what follows is lost";
+            ProfileJournal = "profile-journal", Doubted, File,
+                "doubtful: what the profiler wrote last lies in a journal beside its database";
+            UnreadableRecord = "unreadable-record", Lost, Record,
+                "dropped: a row, line or message that can't be read";
+            RecordWithoutTime = "record-without-time", Lost, Record,
+                "dropped: a record without a start or an end";
+            RecordEndsBeforeStart = "record-ends-before-start", Lost, Record,
+                "dropped: a record that ends before it starts";
+            TableWithoutColumns = "table-without-columns", Lost, Record,
+                "dropped: a table of the profile that lacks columns without which it means nothing";
+            PlacelessRecord = "placeless-record", Remark, Record,
+                "left out: records of the profile for which a trace has no place";
+            UnnamedRecord = "unnamed-record", Doubted, Name,
+                "doubtful: a record names a text that the profile lacks";
+            RepeatedNumber = "repeated-number", Doubted, Record,
+                "doubtful: several records of the profile under one number, of which the first counts";
+            MissingLaunch = "missing-launch", Doubted, Launch,
+                "doubtful: a task names a call that the profile lacks";
+            OpenRange = "open-range", Lost, Range, "dropped: a range that was begun and never ended";
+            CountedEvent = "counted-event", Remark, Record,
+                "left out: an event that tells only how often it occurred";
+            MeasureNoNumber = "measure-no-number", Remark, Metric,
+                "left out: measured values that are no numbers";
+            NotedByProfiler = "noted-by-profiler", Doubted, Run, "noted by the profiler";
         }
         OnnxRuntime {
             DamagedEvent = "damaged-event", Lost, Record, "damaged event";

@@ -19,9 +19,9 @@
 //! [`dialect`] as well.
 
 mod arguments;
-mod read;
+pub(crate) mod read;
 mod slices;
-mod text;
+pub(crate) mod text;
 mod write;
 
 #[cfg(test)]
@@ -29,3 +29,4 @@ mod tests;
 
 pub use read::{ReadError, dialect, looks_like, read, read_with};
 pub use write::{WriteError, Written, write, write_file, write_within};
+pub(crate) use write::{other_data, process_number, thread_number};

@@ -1,7 +1,7 @@
 //! How text and times are spelled in JSON, appended to a buffer without allocating.
 
 /// Appends `text` in quotation marks, escaped as JSON asks.
-pub(super) fn push_string(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut plain = 0;
@@ -28,13 +28,13 @@ pub(super) fn push_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Appends a whole number.
-pub(super) fn push_number(out: &mut Vec<u8>, number: impl itoa::Integer) {
+pub(crate) fn push_number(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Appends nanoseconds as microseconds with three decimals, the unit of the format. Readers turn
 /// the decimals back into whole nanoseconds, which a detour over floating point would blur.
-pub(super) fn push_micros(out: &mut Vec<u8>, nanoseconds: u64) {
+pub(crate) fn push_micros(out: &mut Vec<u8>, nanoseconds: u64) {
     push_number(out, nanoseconds / 1_000);
     let rest = (nanoseconds % 1_000) as u16;
     let digit = |value: u16| b'0' + (value % 10) as u8;

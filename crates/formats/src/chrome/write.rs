@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
-use opscope_timeline::Layout;
+use opscope_timeline::{Launches, Layout};
 use opscope_trace::{RangeKind, Trace};
 
 use super::slices::SliceEncoder;
@@ -27,6 +27,25 @@ pub struct Written {
     pub arrows_left_out: u64,
     /// Bytes.
     pub bytes: u64,
+}
+
+impl Written {
+    /// What a timeline of a trace holds, but for its bytes.
+    pub(crate) fn counts(trace: &Trace, layout: &Layout, launches: &Launches) -> Self {
+        let rows: usize = layout.lanes.iter().map(|lane| lane.rows.len()).sum();
+        let marks = trace.ranges.kind().iter().filter(|&&kind| kind == RangeKind::Mark).count();
+        let values = trace.samples.value();
+        let finite = values.iter().filter(|value| value.is_finite()).count();
+        Self {
+            slices: (rows - marks) as u64,
+            marks: marks as u64,
+            counter_values: finite as u64,
+            counter_values_left_out: (values.len() - finite) as u64,
+            arrows: launches.len() as u64,
+            arrows_left_out: launches.left_out() as u64,
+            bytes: 0,
+        }
+    }
 }
 
 /// A timeline that could not be written.
@@ -53,7 +72,7 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
         out.write_all(text)
     })?;
     out.flush()?;
-    Ok(Written { bytes, ..encoder.counts() })
+    Ok(Written { bytes, ..Written::counts(trace, &encoder.layout, &encoder.slices.launches) })
 }
 
 /// Writes of a trace what touches a stretch of time, in nanoseconds of its timeline, both ends included.
@@ -136,22 +155,6 @@ impl<'a> Encoder<'a> {
         pieces
     }
 
-    fn counts(&self) -> Written {
-        let rows: usize = self.layout.lanes.iter().map(|lane| lane.rows.len()).sum();
-        let marks = self.trace.ranges.kind().iter().filter(|&&kind| kind == RangeKind::Mark).count();
-        let values = self.trace.samples.value();
-        let finite = values.iter().filter(|value| value.is_finite()).count();
-        Written {
-            slices: (rows - marks) as u64,
-            marks: marks as u64,
-            counter_values: finite as u64,
-            counter_values_left_out: (values.len() - finite) as u64,
-            arrows: self.slices.launches.len() as u64,
-            arrows_left_out: self.slices.launches.left_out() as u64,
-            bytes: 0,
-        }
-    }
-
     fn encode(&self, piece: &Piece, out: &mut Vec<u8>) {
         match piece {
             Piece::Head => self.encode_head(out),
@@ -165,7 +168,17 @@ impl<'a> Encoder<'a> {
     /// the head, because nothing is drawn outside a group and every group has a name.
     fn encode_head(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"displayTimeUnit\":\"ns\",\"otherData\":{");
-        self.encode_other_data(out);
+        for (index, (name, value)) in other_data(self.trace, &self.layout).into_iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            push_string(out, &name);
+            out.push(b':');
+            match value {
+                Ok(number) => push_number(out, number),
+                Err(text) => push_string(out, &text),
+            }
+        }
         out.extend_from_slice(b"},\"traceEvents\":[");
         let events_start = out.len();
         for (index, group) in self.layout.groups.iter().enumerate() {
@@ -177,31 +190,6 @@ impl<'a> Encoder<'a> {
         }
         if let Some(first_comma) = out.get_mut(events_start) {
             *first_comma = b' ';
-        }
-    }
-
-    fn encode_other_data(&self, out: &mut Vec<u8>) {
-        let trace = self.trace;
-        push_string(out, "writer");
-        out.push(b':');
-        push_string(out, concat!("opscope ", env!("CARGO_PKG_VERSION")));
-        out.extend_from_slice(b",\"zero_ns\":");
-        push_number(out, self.layout.time_line.zero.0);
-        let facts =
-            trace.run.facts().into_iter().map(|(key, value)| (format!("property {key}"), value.to_string()));
-        let remarks = trace.run.remarks.iter().map(|(key, value)| (format!("remark {key}"), value.clone()));
-        for (key, value) in facts.chain(remarks) {
-            out.push(b',');
-            push_string(out, &key);
-            out.push(b':');
-            push_string(out, &value);
-        }
-        for (_, loss) in trace.losses.iter() {
-            let (severity, detail) = (loss.kind.severity().name(), trace.strings.get(loss.detail));
-            out.push(b',');
-            push_string(out, &format!("{severity}: {} ({detail})", loss.kind));
-            out.push(b':');
-            push_number(out, loss.count);
         }
     }
 
@@ -226,14 +214,34 @@ impl<'a> Encoder<'a> {
     }
 }
 
+/// What a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
+/// zero, facts and remarks about the run, and losses. `read::own` reads it.
+pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<i64, String>)> {
+    let mut rows = vec![
+        ("writer".to_owned(), Err(concat!("opscope ", env!("CARGO_PKG_VERSION")).to_owned())),
+        ("zero_ns".to_owned(), Ok(layout.time_line.zero.0)),
+    ];
+    let facts =
+        trace.run.facts().into_iter().map(|(key, value)| (format!("property {key}"), value.to_string()));
+    let remarks = trace.run.remarks.iter().map(|(key, value)| (format!("remark {key}"), value.clone()));
+    rows.extend(facts.chain(remarks).map(|(key, value)| (key, Err(value))));
+    rows.extend(trace.losses.iter().map(|(_, loss)| {
+        let (severity, detail) = (loss.kind.severity().name(), trace.strings.get(loss.detail));
+        // A reader takes either.
+        let count = i64::try_from(loss.count).map_err(|_| loss.count.to_string());
+        (format!("{severity}: {} ({detail})", loss.kind), count)
+    }));
+    rows
+}
+
 /// The number by which events name a group; viewers take 0 for the idle process.
-pub(super) fn process_number(group: usize) -> usize {
+pub(crate) fn process_number(group: usize) -> usize {
     group + 1
 }
 
 /// The number by which events name a lane. No group has the same number, because a thread
 /// with the number of its process passes for the main thread, which viewers rename.
-pub(super) fn thread_number(layout: &Layout, lane: usize) -> usize {
+pub(crate) fn thread_number(layout: &Layout, lane: usize) -> usize {
     layout.groups.len() + 1 + lane
 }
 

@@ -42,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "cann", content: Content::Files(PROFILE), run: readers::cann },
     Target { name: "any_file", content: Content::Text, run: readers::any_file },
     Target { name: "chrome", content: Content::Text, run: readers::chrome },
+    Target { name: "perfetto", content: Content::Bytes, run: readers::perfetto },
     Target { name: "megengine", content: Content::Text, run: readers::megengine },
     Target { name: "megengine_analyze", content: Content::ChoiceAndText, run: readers::megengine_analyze },
     Target { name: "onnxruntime", content: Content::Text, run: readers::onnxruntime },

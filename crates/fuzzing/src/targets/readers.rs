@@ -84,6 +84,19 @@ pub fn chrome(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(opscope_formats::chrome::read(input), trail);
 }
 
+/// Perfetto's traces. What was read is written and read again, with as much in it.
+pub fn perfetto(input: &[u8], trail: &mut Trail) {
+    let read = opscope_formats::perfetto::read(input);
+    if let Ok(trace) = &read {
+        let mut written = Vec::new();
+        opscope_formats::perfetto::write(trace, &mut written).expect("memory");
+        let again = opscope_formats::perfetto::read(&written).expect("its own file");
+        let rows = |trace: &Trace| (trace.tasks.len(), trace.api_calls.len(), trace.ranges.len());
+        assert_eq!(rows(&again), rows(trace), "rows got lost on the way");
+    }
+    ask_what_was_read(read, trail);
+}
+
 /// Profiles of MegEngine.
 pub fn megengine(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(megengine::Profile::parse(input.to_vec()).map(|profile| profile.to_trace()), trail);

@@ -13,11 +13,12 @@ pub mod onnx_model;
 pub mod onnxruntime;
 pub mod opscope_database;
 pub mod other_database;
+pub mod perfetto;
 
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 16] = [
+pub static ALL: [&Format; 17] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -32,6 +33,7 @@ pub static ALL: [&Format; 16] = [
     &megengine::FORMAT,
     &ascend_communication::FORMAT,
     &chrome::FORMAT,
+    &perfetto::FORMAT,
     &ascend_table::FORMAT,
     &onnx_model::FORMAT,
 ];

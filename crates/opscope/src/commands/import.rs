@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope import onnxruntime_profile__2026-11-21_10-15-00.json
   opscope import profile.json -o profile.db -t 10
-  opscope import profile.json.gz --trace timeline.json --json
+  opscope import profile.json.gz --trace timeline.pftrace --json
   opscope import trace_view.json             a timeline of PyTorch's profiler, msprof, or any other
   opscope import ascend_pytorch_profiler_0.db
   opscope import run_ascend_pt/              a folder: whatever the Ascend tools left in it
@@ -41,7 +41,7 @@ its table losses. The raw files are never changed.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The profile: of ONNX Runtime, MegEngine, PyTorch or the Ascend tools, any timeline in Chrome's
-    /// format, a folder of outputs or of raw directories, or opscope's own database
+    /// format or Perfetto's, a folder of outputs or of raw directories, or opscope's own database
     // The files have an option of this name.
     #[arg(id = "input", value_name = "PROFILE")]
     profile: PathBuf,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use opscope_formats::megengine::{Profile, Recorded};
-use opscope_formats::{chrome, sqlite};
+use opscope_formats::{chrome, perfetto, sqlite};
 use opscope_trace::Trace;
 
 use crate::exit::UsageError;
@@ -55,8 +55,9 @@ impl AnswerArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Files")]
 pub struct FileArguments {
-    /// Write a timeline for Perfetto or chrome://tracing
-    #[arg(long, value_name = "FILE.json")]
+    /// Write a timeline for Perfetto (FILE.pftrace, smaller and written faster), or for any viewer of Chrome's
+    /// JSON (any other name)
+    #[arg(long, value_name = "FILE.pftrace|FILE.json")]
     pub trace: Option<PathBuf>,
 
     /// Write an SQLite database of everything that was recorded
@@ -107,7 +108,10 @@ impl FileArguments {
     /// With the first file that can't be written; the others before it are whole.
     pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
         if let Some(path) = &self.trace {
-            let written = chrome::write_file(trace, path)?;
+            let written = match perfetto::is_name(path) {
+                true => perfetto::write_file(trace, path)?,
+                false => chrome::write_file(trace, path)?,
+            };
             terminal.note(&format!(
                 "wrote the timeline {} ({} slices); open it at https://ui.perfetto.dev",
                 path.display(),

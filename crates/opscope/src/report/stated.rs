@@ -22,6 +22,7 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
         FigureTopic::DataOperation => ["operation that prepares data", "operations that prepare data"],
         FigureTopic::HostCall => ["kind of calls of the runtime", "kinds of calls of the runtime"],
         FigureTopic::Cache => ["task with figures of the cache", "tasks with figures of the cache"],
+        FigureTopic::Function => ["function with samples", "functions with samples"],
     }
 }
 

@@ -8,19 +8,19 @@ use super::text::Raw;
 
 /// Names a piece of text of a [`Chunk`]; 0 is no text at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub u32);
+pub(crate) struct Text(pub u32);
 
 /// Names a lane of a [`Chunk`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ChunkLane(pub u32);
+pub(crate) struct ChunkLane(pub u32);
 
 /// Names a row of [`Chunk::details`]; 0 is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct DetailsId(pub u32);
+pub(crate) struct DetailsId(pub u32);
 
 /// The columns that events of every kind have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(crate) struct Head {
     pub name: Text,
     pub category: Text,
     pub lane: ChunkLane,
@@ -31,14 +31,14 @@ pub(super) struct Head {
 
 /// A complete event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slice {
+pub(crate) struct Slice {
     pub head: Head,
     pub duration: i64,
 }
 
 /// The mark by which the beginning and the end of a slice are matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Match {
+pub(crate) enum Match {
     /// Its thread, where slices nest.
     Thread,
     /// An id, hashed together with the category.
@@ -47,7 +47,7 @@ pub(super) enum Match {
 
 /// One end of a slice that was recorded in two events.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub head: Head,
     pub begins: bool,
     pub by: Match,
@@ -55,7 +55,7 @@ pub(super) struct Edge {
 
 /// One end of an arrow between two slices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ArrowEnd {
+pub(crate) struct ArrowEnd {
     /// The id, hashed together with the category.
     pub id: u64,
     pub lane: ChunkLane,
@@ -70,7 +70,7 @@ pub(super) struct ArrowEnd {
 
 /// A value of a counter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
+pub(crate) struct Value {
     pub counter: u32,
     pub time: i64,
     pub value: f64,
@@ -78,7 +78,7 @@ pub(super) struct Value {
 
 /// The facts by which counters are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CounterKey<'a> {
+pub(crate) struct CounterKey<'a> {
     pub process: Raw<'a>,
     pub name: Raw<'a>,
     /// An id, or a label among the values; empty if there is none.
@@ -89,7 +89,7 @@ pub(super) struct CounterKey<'a> {
 
 /// A metadata event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Metadata<'a> {
+pub(crate) struct Metadata<'a> {
     pub what: Raw<'a>,
     pub process: Raw<'a>,
     pub thread: Raw<'a>,
@@ -98,7 +98,7 @@ pub(super) struct Metadata<'a> {
 
 /// The arguments of a slice that mean something to opscope.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Details {
+pub(crate) struct Details {
     /// By which calls and the tasks that they launched find each other: Kineto's `correlation`,
     /// msprof's `connection_id`.
     pub link: Option<std::num::NonZeroU64>,
@@ -149,7 +149,7 @@ impl Default for Details {
 }
 
 /// The events of one part of a file, each kind in the order of the file.
-pub(super) struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     pub slices: Vec<Slice>,
     pub edges: Vec<Edge>,
     pub marks: Vec<Head>,

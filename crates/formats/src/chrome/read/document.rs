@@ -7,7 +7,7 @@ use crate::json::{JsonError, Scanned, Scanner};
 use crate::reading::Stop;
 
 /// A Chrome trace whose events are read but not yet understood.
-pub(super) struct Document<'a> {
+pub(crate) struct Document<'a> {
     pub chunks: Vec<Chunk<'a>>,
     /// The members of the outer object beside the events, as they stand in the file.
     pub members: Vec<(&'a [u8], Raw<'a>)>,
@@ -15,12 +15,20 @@ pub(super) struct Document<'a> {
     pub has_events: bool,
     /// The error that ended the reading before the end of the file.
     pub failure: Option<JsonError>,
+    /// Contents of another format than Chrome's that have no place in a trace, and how often they occur.
+    pub left_out: Vec<(String, u64)>,
 }
 
 impl<'a> Document<'a> {
     /// Reads as much of `text` as is sound, and no further than until `stop` is wanted.
-    pub fn read(text: &'a [u8], division: Division, stop: &Stop) -> Self {
-        let mut document = Self { chunks: Vec::new(), members: Vec::new(), has_events: false, failure: None };
+    pub(super) fn read(text: &'a [u8], division: Division, stop: &Stop) -> Self {
+        let mut document = Self {
+            chunks: Vec::new(),
+            members: Vec::new(),
+            has_events: false,
+            failure: None,
+            left_out: Vec::new(),
+        };
         let mut scanner = Scanner::new(text);
         let read = match scanner.peek() {
             Some(b'[') => document.read_list(&mut scanner, text, division, stop),
@@ -68,7 +76,7 @@ impl<'a> Document<'a> {
 
 /// How a text that isn't whole ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// Behind a whole event of a bare list, or behind the comma that follows it.
     BetweenEvents,
     /// Too early.

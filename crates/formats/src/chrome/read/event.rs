@@ -1,13 +1,10 @@
 //! Reading one event into the rows of a [`Chunk`].
 
-use std::num::NonZeroU64;
-
 use opscope_trace::LossKind;
 
-use super::chunk::{
-    ArrowEnd, Chunk, ChunkLane, CounterKey, Details, DetailsId, Edge, Head, Match, Metadata, Slice, Value,
-};
-use super::text::{Raw, number, small_number, unquoted};
+use super::arguments::Arguments;
+use super::chunk::{ArrowEnd, Chunk, ChunkLane, CounterKey, Edge, Head, Match, Metadata, Slice, Value};
+use super::text::{Raw, unquoted};
 use crate::json::{Scanned, Scanner};
 use crate::reading::decimal::{self, NoTime};
 
@@ -69,59 +66,13 @@ struct Event<'a> {
     arguments: Arguments<'a>,
 }
 
-#[derive(Default)]
-struct Arguments<'a> {
-    details: Details,
-    /// Whether any of the details is set.
-    any: bool,
-    kind: Raw<'a>,
-    word: Raw<'a>,
-    /// From the first to the last member that describes an operator.
-    signature: Option<(usize, usize)>,
-}
-
 impl<'a> Event<'a> {
     fn read_arguments(&mut self, scanner: &mut Scanner<'a>) -> Scanned<()> {
         if scanner.peek() != Some(b'{') {
             return scanner.skip().map(drop);
         }
         self.arguments_at = Some(scanner.position());
-        let (text, arguments) = (self.text, &mut self.arguments);
-        scanner.entries("an object of arguments", |scanner, name| {
-            let details = &mut arguments.details;
-            match name.bytes {
-                b"correlation" | b"connection_id" => details.link = nonzero(scanner.value()?),
-                b"External id" | b"external id" => details.external = nonzero(scanner.value()?),
-                b"stream" | b"Physic Stream Id" | b"Stream Id" | b"stream id" => {
-                    details.stream = number(scanner.value()?).unwrap_or(Details::NO_STREAM);
-                }
-                b"device" => details.device = small(scanner.value()?),
-                b"Model Id" | b"model id" => details.model = small(scanner.value()?),
-                b"Task Id" | b"task id" => details.task = small(scanner.value()?),
-                b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
-                b"warm_up" => details.warm_up = scanner.value()? == b"true",
-                b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),
-                b"Task Type" | b"task type" | b"unit" | b"Unit" | b"level" | b"event_type" => {
-                    arguments.kind = scanner.value()?;
-                }
-                b"domain" | b"task" | b"op" | b"OP Type" => arguments.word = scanner.value()?,
-                b"type" | b"model" | b"inputs" | b"outputs" | b"flops" | b"bytes_read" | b"bytes_written"
-                | b"parameters" | b"attribution" | b"origins" | b"engine_type" | b"Input Dims"
-                | b"Input type" => {
-                    // The name's own quotes belong to the member.
-                    let start = position_in(text, name.bytes).saturating_sub(1);
-                    scanner.skip()?;
-                    let start = arguments.signature.map_or(start, |(start, _)| start);
-                    arguments.signature = Some((start, scanner.position()));
-                }
-                _ => {
-                    scanner.skip()?;
-                    return Ok(());
-                }
-            }
-            arguments.any = true;
-            Ok(())
-        })
+        self.arguments.read(self.text, scanner)
     }
 
     /// Adds the event to the rows of its kind.
@@ -276,24 +227,8 @@ impl<'a> Event<'a> {
             name: chunk.text(self.name),
             category: chunk.text(self.category),
             lane: self.lane(chunk),
-            details: self.details(chunk),
+            details: self.arguments.enter(self.text, chunk),
         })
-    }
-
-    fn details(&self, chunk: &mut Chunk<'a>) -> DetailsId {
-        let arguments = &self.arguments;
-        if !arguments.any {
-            return DetailsId::default();
-        }
-        let signature = arguments.signature.and_then(|(start, end)| self.text.get(start..end));
-        let details = Details {
-            kind: chunk.text(arguments.kind),
-            word: chunk.text(arguments.word),
-            signature: chunk.text(signature.unwrap_or_default()),
-            ..arguments.details
-        };
-        chunk.details.push(details);
-        DetailsId(chunk.details.len() as u32)
     }
 
     fn lane(&self, chunk: &mut Chunk<'a>) -> ChunkLane {
@@ -323,19 +258,6 @@ impl<'a> Event<'a> {
     }
 }
 
-fn nonzero(raw: Raw<'_>) -> Option<NonZeroU64> {
-    number(raw).and_then(NonZeroU64::new)
-}
-
-fn small(raw: Raw<'_>) -> u32 {
-    small_number(raw).unwrap_or(Details::NONE)
-}
-
 fn float(raw: Raw<'_>) -> Option<f64> {
     std::str::from_utf8(unquoted(raw)).ok()?.parse().ok()
-}
-
-/// Where a part of `text` begins in it.
-fn position_in(text: &[u8], part: &[u8]) -> usize {
-    (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize)
 }

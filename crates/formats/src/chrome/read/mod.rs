@@ -14,12 +14,13 @@
 //! The files use one another in this order, each only those before it:
 //!
 //! ```text
-//! text, problems ─► chunk ─► event ─► parts ─► document      a file in chunks
-//!                     └─► lanes, signature ─► builder        a trace in the making
+//! text, problems ─► chunk ─► arguments ─► event ─► parts ─► document      a file in chunks
+//!                     └─► lanes, signature ─► builder                      a trace in the making
 //!                                               ├─► dialect ─► own, counters
 //!                                               └─► kineto, edges, arrows
 //! ```
 
+mod arguments;
 mod arrows;
 mod builder;
 mod chunk;
@@ -45,14 +46,19 @@ use opscope_trace::{LossKind, RangeKind, Trace};
 use crate::json::JsonError;
 use crate::reading::{Row, Stop, WALL_CLOCK, decimal};
 use builder::{Builder, ChunkNames, Item};
-use chunk::Chunk;
 use dialect::{AboutFile, Dialect, DialectReader, Plain};
-use document::{Document, End};
+use document::End;
 use lanes::Lanes;
 use own::Own;
 use parts::Division;
 
+pub(crate) use arguments::Arguments;
+pub(crate) use chunk::{
+    ArrowEnd, Chunk, ChunkLane, CounterKey, DetailsId, Head, Metadata, Slice, Text, Value,
+};
+pub(crate) use document::Document;
 pub use document::looks_like;
+pub(crate) use problems::Problems;
 
 /// Bytes that are no Chrome trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -115,8 +121,8 @@ fn read_divided(
     Ok(trace)
 }
 
-/// Nothing if that was stopped.
-fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) -> Option<Trace> {
+/// Makes a trace of what was read of a file; nothing if that was stopped.
+pub(crate) fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) -> Option<Trace> {
     let chunks = &document.chunks;
     let (of_file, lanes) = Lanes::collect(chunks);
     let mut builder = Builder::new(of_file);
@@ -138,6 +144,9 @@ fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) ->
     chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
     trace.count_loss(LossKind::RepeatedSlice, repeated, "");
+    for (content, count) in &document.left_out {
+        trace.count_loss(LossKind::PlacelessPacket, *count, content);
+    }
     Some(trace)
 }
 

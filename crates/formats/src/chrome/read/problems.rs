@@ -6,7 +6,7 @@ use opscope_trace::{LossKind, Trace};
 
 /// How often each kind of problem was met, and at which byte first; [`usize::MAX`] where that isn't known.
 #[derive(Debug, Default)]
-pub(super) struct Problems(BTreeMap<LossKind, (u64, usize)>);
+pub(crate) struct Problems(BTreeMap<LossKind, (u64, usize)>);
 
 impl Problems {
     /// Counts a problem met `offset` bytes into the file.

@@ -1,0 +1,519 @@
+//! The packets of a file, one after another.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use opscope_trace::{LossKind, NumberMap};
+
+use super::super::fields::{event, legacy, metadata, packet, thread, trace};
+use super::annotations::{is_json, push_object};
+use super::clocks::{Clocks, TooLarge};
+use super::sequence::Sequence;
+use super::slices::{Event, Part, Sample, Slices};
+use super::texts::{TextId, Texts};
+use super::tracks::{TrackId, Tracks};
+use super::{ReadError, loss_of};
+use crate::chrome::read::Problems;
+use crate::chrome::text::push_number;
+use crate::protobuf::{Fields, Value};
+use crate::reading::Stop;
+
+/// The order in which events are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they stand in the file.
+    AsWritten,
+    /// By their times.
+    ByTime,
+}
+
+/// The content of a file.
+pub struct Packets {
+    pub tracks: Tracks,
+    pub slices: Slices,
+    pub clocks: Clocks,
+    pub problems: Problems,
+    /// Names and values about the whole trace, as JSON.
+    pub metadata: Vec<(TextId, TextId)>,
+    /// Packets of kinds that have no place in a trace, by the field of their content.
+    pub placeless: BTreeMap<u32, u64>,
+    /// Tracks that events name and nothing describes, and such events.
+    pub missing_names: u64,
+    sequences: Vec<Sequence>,
+    by_id: NumberMap<u32, usize>,
+    last_sequence: Option<(u32, usize)>,
+    scratch: Scratch,
+}
+
+/// Lists that are used again for each event.
+#[derive(Default)]
+struct Scratch {
+    flows: Vec<(u64, bool)>,
+    annotations: Vec<u8>,
+}
+
+/// The fields of a packet beside its content.
+#[derive(Clone, Copy, Default)]
+struct Head {
+    time: Option<u64>,
+    clock: Option<u32>,
+    sequence: u32,
+    flags: u64,
+    is_dropped: bool,
+}
+
+impl Packets {
+    /// Reads all packets.
+    pub fn read(bytes: &[u8], order: Order, texts: &mut Texts, stop: &Stop) -> Result<Self, ReadError> {
+        /// Few enough to take no more than some milliseconds.
+        const BETWEEN: usize = 1 << 14;
+        let slices = if order == Order::ByTime { Slices::sorting() } else { Slices::default() };
+        let mut packets = Self {
+            tracks: Tracks::default(),
+            slices,
+            clocks: Clocks::default(),
+            problems: Problems::default(),
+            metadata: Vec::new(),
+            placeless: BTreeMap::new(),
+            missing_names: 0,
+            sequences: Vec::new(),
+            by_id: NumberMap::default(),
+            last_sequence: None,
+            scratch: Scratch::default(),
+        };
+        let mut fields = Fields::of(bytes);
+        let (mut count, mut told) = (0_usize, 0);
+        loop {
+            let start = fields.position();
+            let Some(field) = fields.next() else { break };
+            match field {
+                Ok((trace::PACKET, Value::Bytes(body))) => packets.packet(body, start, texts, true),
+                // Fields beside the packets are none of the format, but harm nothing.
+                Ok(_) => packets.problems.count(LossKind::DamagedPacket, start),
+                Err(_) if count == 0 => return Err(ReadError::NoPacket { offset: start }),
+                Err(fault) => packets.problems.count(loss_of(fault), start),
+            }
+            count += 1;
+            if count.is_multiple_of(BETWEEN) {
+                if stop.is_wanted() {
+                    return Err(ReadError::Stopped);
+                }
+                stop.has_read(fields.position() - told);
+                told = fields.position();
+            }
+        }
+        packets.slices.finish(&mut packets.problems);
+        Ok(packets)
+    }
+
+    /// Reads one packet; `start` is where it stands in the file.
+    fn packet(&mut self, body: &[u8], start: usize, texts: &mut Texts, may_be_packed: bool) {
+        let mut head = Head::default();
+        let (mut content, mut names, mut defaults) = (None, None, None);
+        for field in Fields::of(body) {
+            let (number, value) = match field {
+                Ok(field) => field,
+                Err(_) => return self.problems.count(LossKind::DamagedPacket, start),
+            };
+            match number {
+                packet::TIMESTAMP => head.time = Some(value.number()),
+                packet::CLOCK => head.clock = Some(value.number() as u32),
+                packet::SEQUENCE => head.sequence = value.number() as u32,
+                packet::SEQUENCE_FLAGS => head.flags |= value.number(),
+                packet::STATE_CLEARED if value.number() != 0 => head.flags |= packet::FLAG_CLEARED,
+                packet::PREVIOUS_DROPPED => head.is_dropped = value.number() != 0,
+                packet::INTERNED_DATA => names = Some(value.bytes()),
+                packet::DEFAULTS => defaults = Some(value.bytes()),
+                packet::TRUSTED_UID
+                | packet::STATE_CLEARED
+                | packet::TRUSTED_PID
+                | packet::FIRST_ON_SEQUENCE
+                | packet::MACHINE => {}
+                number => content = Some((number, value.bytes())),
+            }
+        }
+        let sequence = self.sequence(head.sequence);
+        self.keep_state(sequence, &head, start);
+        if let Some(names) = names {
+            self.sequences[sequence].take_names(names, texts);
+        }
+        if let Some(defaults) = defaults {
+            self.sequences[sequence].take_defaults(defaults);
+        }
+        if head.flags & packet::FLAG_NEEDS_STATE != 0 && !self.sequences[sequence].is_whole {
+            self.problems.count(LossKind::PacketWithoutState, start);
+            return;
+        }
+        if let Some((packet::CLOCK_SNAPSHOT, body)) = content {
+            self.clocks.snapshot(head.sequence, body);
+        }
+        // A clock that counts on has to hear of every time.
+        let clock = head.clock.or(self.sequences[sequence].clock);
+        let time = head.time.map(|time| self.clocks.time(head.sequence, clock, time));
+        match content {
+            Some((packet::TRACK_EVENT, body)) => self.event(body, sequence, time, start, texts),
+            Some((number, body)) => self.content(number, body, sequence, start, texts, may_be_packed),
+            None => {}
+        }
+    }
+
+    fn sequence(&mut self, id: u32) -> usize {
+        if let Some((last, index)) = self.last_sequence
+            && last == id
+        {
+            return index;
+        }
+        let index = *self.by_id.entry(id).or_insert_with(|| {
+            self.sequences.push(Sequence { id, ..Sequence::default() });
+            self.sequences.len() - 1
+        });
+        self.last_sequence = Some((id, index));
+        index
+    }
+
+    /// Heeds what a packet says of those before it on its sequence.
+    fn keep_state(&mut self, sequence: usize, head: &Head, start: usize) {
+        let sequence = &mut self.sequences[sequence];
+        if head.is_dropped {
+            // Of the first packet on a sequence the recorder always says so.
+            if sequence.is_begun {
+                self.problems.count(LossKind::DroppedPackets, start);
+            }
+            sequence.is_whole = false;
+        }
+        if head.flags & packet::FLAG_CLEARED != 0 {
+            sequence.clear();
+        }
+        sequence.is_begun = true;
+    }
+
+    fn content(
+        &mut self,
+        number: u32,
+        body: &[u8],
+        sequence: usize,
+        start: usize,
+        texts: &mut Texts,
+        may_be_packed: bool,
+    ) {
+        match number {
+            packet::TRACK_DESCRIPTOR => self.tracks.describe(body, texts),
+            packet::CLOCK_SNAPSHOT => {}
+            packet::PROCESS_TREE => self.tracks.process_tree(body, texts),
+            packet::PROCESS_DESCRIPTOR => drop(self.tracks.process(body, texts)),
+            packet::THREAD_DESCRIPTOR => self.thread_of_sequence(body, sequence, texts),
+            packet::CHROME_EVENTS => self.chrome_events(body, texts),
+            packet::COMPRESSED if may_be_packed => self.unpack(body, start, texts),
+            packet::COMPRESSED | packet::ZSTD_COMPRESSED => {
+                self.problems.count(LossKind::PackedPackets, start);
+            }
+            number if packet::ABOUT_RECORDING.contains(&number) => {}
+            number => *self.placeless.entry(number).or_default() += 1,
+        }
+    }
+
+    /// Packets that are packed together by zlib.
+    fn unpack(&mut self, body: &[u8], start: usize, texts: &mut Texts) {
+        /// Writers keep to half a megabyte for a packet; a few bytes can claim to be gigabytes.
+        const MOST: u64 = 64 << 20;
+        let mut unpacked = Vec::new();
+        let whole = ZlibDecoder::new(body).take(MOST + 1).read_to_end(&mut unpacked);
+        if whole.is_err() || unpacked.len() as u64 > MOST {
+            self.problems.count(LossKind::PackedPackets, start);
+            unpacked.truncate(MOST as usize);
+        }
+        for field in Fields::of(&unpacked) {
+            match field {
+                Ok((trace::PACKET, Value::Bytes(body))) => self.packet(body, start, texts, false),
+                Ok(_) => self.problems.count(LossKind::DamagedPacket, start),
+                Err(fault) => self.problems.count(loss_of(fault), start),
+            }
+        }
+    }
+
+    /// The thread of a sequence, as the oldest writers tell it.
+    fn thread_of_sequence(&mut self, body: &[u8], sequence: usize, texts: &mut Texts) {
+        let (pid, tid) = self.tracks.thread(body, texts);
+        let reference = Fields::of(body).flatten().find(|(number, _)| *number == thread::REFERENCE_US);
+        let row = &mut self.sequences[sequence];
+        if let Some((_, value)) = reference {
+            row.reference = value.signed().saturating_mul(1_000);
+        }
+        if let (Some(pid), Some(tid)) = (pid, tid) {
+            // No writer numbers tracks so.
+            let uuid = 0xfeed_0000_0000_0000 | u64::from(row.id);
+            row.track = Some(uuid);
+            let track = self.tracks.of(uuid);
+            let track = &mut self.tracks.all[track.0 as usize];
+            (track.is_described, track.pid, track.tid) = (true, Some(pid), Some(tid));
+        }
+    }
+
+    /// Of the events of Chrome's oldest recorder only what is told about the whole trace.
+    fn chrome_events(&mut self, body: &[u8], texts: &mut Texts) {
+        for (number, value) in Fields::of(body).flatten() {
+            if number != metadata::METADATA {
+                *self.placeless.entry(packet::CHROME_EVENTS).or_default() += 1;
+                continue;
+            }
+            let (mut name, mut content) = (TextId::default(), TextId::default());
+            for (number, value) in Fields::of(value.bytes()).flatten() {
+                match number {
+                    metadata::NAME => name = texts.text(value.bytes()),
+                    metadata::TEXT => content = texts.text(value.bytes()),
+                    metadata::JSON if !is_json(value.bytes()) => content = texts.text(value.bytes()),
+                    metadata::JSON => content = texts.push(|json| json.extend_from_slice(value.bytes())),
+                    metadata::NUMBER => content = texts.push(|json| push_number(json, value.signed())),
+                    metadata::BOOLEAN => {
+                        let word = if value.number() == 0 { "false" } else { "true" };
+                        content = texts.push(|json| json.extend_from_slice(word.as_bytes()));
+                    }
+                    _ => {}
+                }
+            }
+            if name != TextId::default() && content != TextId::default() {
+                self.metadata.push((name, content));
+            }
+        }
+    }
+
+    fn event(
+        &mut self,
+        body: &[u8],
+        sequence: usize,
+        time: Option<Result<i64, TooLarge>>,
+        start: usize,
+        texts: &mut Texts,
+    ) {
+        let mut found = Found::default();
+        let flows = &mut self.scratch.flows;
+        flows.clear();
+        // Annotations mostly follow one another, and then their bytes are what tells them from others.
+        let mut annotations: Option<(usize, usize, bool)> = None;
+        let mut fields = Fields::of(body);
+        loop {
+            let at = fields.position();
+            let Some(field) = fields.next() else { break };
+            let Ok((number, value)) = field else {
+                return self.problems.count(LossKind::DamagedPacket, start);
+            };
+            match number {
+                event::TYPE => found.kind = value.number(),
+                event::TRACK => found.track = Some(value.number()),
+                event::NAME_IID => found.name_iid = value.number(),
+                event::NAME => found.name = Some(value.bytes()),
+                event::CATEGORY_IIDS if found.category_iid == 0 => {
+                    found.category_iid = value.numbers().next().unwrap_or(0);
+                }
+                event::CATEGORIES if found.category.is_none() => found.category = Some(value.bytes()),
+                event::ANNOTATIONS => {
+                    let end = fields.position();
+                    annotations = Some(match annotations {
+                        None => (at, end, true),
+                        Some((first, last, is_run)) => (first, end, is_run && last == at),
+                    });
+                }
+                event::COUNTER_VALUE => found.value = Some(value.signed() as f64),
+                event::DOUBLE_VALUE => found.value = Some(value.double()),
+                event::FLOWS => flows.extend(value.fixed_numbers().map(|id| (id, false))),
+                event::LAST_FLOWS => flows.extend(value.fixed_numbers().map(|id| (id, true))),
+                event::FLOWS_OLD => flows.extend(value.numbers().map(|id| (id, false))),
+                event::LAST_FLOWS_OLD => flows.extend(value.numbers().map(|id| (id, true))),
+                event::EXTRA_VALUES | event::EXTRA_DOUBLE_VALUES => found.has_extra = true,
+                event::TIME_DELTA_US => found.delta = Some(value.signed()),
+                event::TIME_ABSOLUTE_US => found.absolute = Some(value.signed()),
+                event::LEGACY => found.legacy = Some(value.bytes()),
+                _ => {}
+            }
+        }
+        let row = &mut self.sequences[sequence];
+        if let Some(delta) = found.delta {
+            row.reference = row.reference.saturating_add(delta.saturating_mul(1_000));
+        }
+        let old = || {
+            let absolute = found.absolute.map(|time| time.saturating_mul(1_000));
+            absolute.or(found.delta.map(|_| row.reference)).map(Ok)
+        };
+        let time = match time.or_else(old) {
+            Some(Ok(time)) => time,
+            Some(Err(TooLarge)) => return self.problems.count(LossKind::EventTimeTooLarge, start),
+            None => return self.problems.count(LossKind::EventWithoutTime, start),
+        };
+        if found.has_extra {
+            self.extra_values(body, sequence, time);
+        }
+        let row = &mut self.sequences[sequence];
+        let track = self.tracks.of(found.track.or(row.track).unwrap_or(0));
+        if found.kind == event::COUNTER {
+            return match found.value {
+                Some(told) => self.sample(sequence, track, time, told),
+                None => self.problems.count(LossKind::ValueNoNumber, start),
+            };
+        }
+        let part = match (found.kind, found.legacy) {
+            (event::SLICE_BEGIN, _) => Part::Begin,
+            (event::SLICE_END, _) => Part::End,
+            (event::INSTANT, _) => Part::Mark,
+            (_, Some(body)) => match legacy_part(body) {
+                Ok((part, name_iid)) => {
+                    found.name_iid = if found.name_iid == 0 { name_iid } else { found.name_iid };
+                    part
+                }
+                Err(kind) => return self.problems.count(kind, start),
+            },
+            _ => return self.problems.count(LossKind::EventWithoutPhase, start),
+        };
+        let names = &row.names;
+        let mut named = |text: Option<&[u8]>, iid: u64, known: &NumberMap<u64, TextId>| match (text, iid) {
+            (Some(text), _) => texts.text(text),
+            (None, 0) => TextId::default(),
+            (None, iid) => known.get(&iid).copied().unwrap_or_else(|| {
+                self.missing_names += 1;
+                TextId::default()
+            }),
+        };
+        let name = named(found.name, found.name_iid, &names.events);
+        let category = named(found.category, found.category_iid, &names.categories);
+        let arguments = match annotations {
+            None => TextId::default(),
+            Some((first, end, true)) => self.arguments(&body[first..end], sequence, texts),
+            Some(_) => {
+                let mut run = std::mem::take(&mut self.scratch.annotations);
+                run.clear();
+                for (number, value) in Fields::of(body).flatten() {
+                    if number == event::ANNOTATIONS {
+                        crate::protobuf::push_bytes(&mut run, number, value.bytes());
+                    }
+                }
+                let arguments = self.arguments(&run, sequence, texts);
+                self.scratch.annotations = run;
+                arguments
+            }
+        };
+        let event = Event { part, track, time, name, category, arguments };
+        self.slices.take(event, &self.scratch.flows, &mut self.problems);
+    }
+
+    /// The object of a run of annotations, which is made once for all events of a sequence that have the same.
+    fn arguments(&mut self, run: &[u8], sequence: usize, texts: &mut Texts) -> TextId {
+        /// Where every event has other arguments, nothing is gained by keeping them.
+        const MOST: usize = 1 << 14;
+        let row = &mut self.sequences[sequence];
+        if let Some(&known) = row.arguments.get(run) {
+            return known;
+        }
+        let annotations: Vec<&[u8]> = Fields::of(run).flatten().map(|(_, value)| value.bytes()).collect();
+        let mut object = Vec::new();
+        push_object(&mut object, &annotations, &row.names, texts, &mut self.missing_names);
+        let text = texts.push(|json| json.extend_from_slice(&object));
+        if row.arguments.len() >= MOST {
+            row.arguments.clear();
+        }
+        row.arguments.insert(run.into(), text);
+        text
+    }
+
+    fn sample(&mut self, sequence: usize, track: TrackId, time: i64, told: f64) {
+        let counter = self.tracks.all[track.0 as usize].counter.unwrap_or_default();
+        let value = self.sequences[sequence].value(track, counter.is_incremental, told);
+        let value = value * counter.multiplier.unwrap_or(1) as f64;
+        self.slices.samples.push(Sample { track, time, value });
+    }
+
+    /// Values of counters beside an event: the numbers of their tracks stand in the event, or are the sequence's.
+    fn extra_values(&mut self, body: &[u8], sequence: usize, time: i64) {
+        let (mut tracks, mut double_tracks) = (Vec::new(), Vec::new());
+        let (mut values, mut doubles) = (Vec::new(), Vec::new());
+        for (number, value) in Fields::of(body).flatten() {
+            match number {
+                event::EXTRA_TRACKS => tracks.extend(value.numbers()),
+                event::EXTRA_DOUBLE_TRACKS => double_tracks.extend(value.numbers()),
+                event::EXTRA_VALUES => values.extend(value.numbers().map(|value| value.cast_signed() as f64)),
+                event::EXTRA_DOUBLE_VALUES => doubles.extend(value.fixed_numbers().map(f64::from_bits)),
+                _ => {}
+            }
+        }
+        let row = &self.sequences[sequence];
+        let or_default = |own: Vec<u64>, known: &[u64]| if own.is_empty() { known.to_vec() } else { own };
+        let tracks = or_default(tracks, &row.counters).into_iter().zip(values);
+        let double_tracks = or_default(double_tracks, &row.double_counters).into_iter().zip(doubles);
+        for (uuid, value) in tracks.chain(double_tracks).collect::<Vec<_>>() {
+            let track = self.tracks.of(uuid);
+            self.sample(sequence, track, time, value);
+        }
+    }
+}
+
+/// The fields of an event.
+#[derive(Default)]
+struct Found<'a> {
+    kind: u64,
+    track: Option<u64>,
+    name_iid: u64,
+    name: Option<&'a [u8]>,
+    category_iid: u64,
+    category: Option<&'a [u8]>,
+    value: Option<f64>,
+    has_extra: bool,
+    delta: Option<i64>,
+    absolute: Option<i64>,
+    legacy: Option<&'a [u8]>,
+}
+
+/// The part of a slice that an event of Chrome's in its other form is, by its phase, and the number of its name.
+fn legacy_part(body: &[u8]) -> Result<(Part, u64), LossKind> {
+    let (mut phase, mut duration, mut name) = (0, 0_i64, 0);
+    for (number, value) in Fields::of(body).flatten() {
+        match number {
+            legacy::PHASE => phase = value.number(),
+            legacy::DURATION_US => duration = value.signed(),
+            legacy::NAME_IID => name = value.number(),
+            _ => {}
+        }
+    }
+    let part = match u8::try_from(phase) {
+        Ok(b'B') => Part::Begin,
+        Ok(b'E') => Part::End,
+        Ok(b'I' | b'i' | b'R') => Part::Mark,
+        Ok(b'X') if duration < 0 => return Err(LossKind::EventNegativeDuration),
+        Ok(b'X') => Part::Whole(duration.checked_mul(1_000).ok_or(LossKind::EventTimeTooLarge)?),
+        _ => return Err(LossKind::EventOfUnknownPhase),
+    };
+    Ok((part, name))
+}
+
+/// The names of the contents that are counted as having no place, as far as anybody meets them.
+pub fn content_name(number: u32) -> String {
+    let name = match number {
+        packet::FTRACE_EVENTS => "ftrace_events",
+        packet::CHROME_EVENTS => "chrome_events",
+        7 => "sys_stats",
+        9 => "process_stats",
+        37 => "profile_packet",
+        39 => "android_log",
+        49 => "perfetto_metatrace",
+        52 => "gpu_counter_event",
+        53 => "gpu_render_stage_event",
+        54 => "streaming_profile_packet",
+        66 => "perf_sample",
+        71 => "gpu_mem_total_event",
+        76 => "frame_timeline_event",
+        other => return format!("packets with field {other}"),
+    };
+    name.to_owned()
+}
+
+/// An object of JSON of names and values.
+pub fn push_members(json: &mut Vec<u8>, members: &[(TextId, TextId)], texts: &Texts) {
+    json.push(b'{');
+    for (index, &(name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(texts.json(name));
+        json.push(b':');
+        json.extend_from_slice(texts.json(value));
+    }
+    json.push(b'}');
+}
