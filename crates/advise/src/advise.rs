@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use opscope_model::ModelKind;
 use opscope_trace::Nanoseconds;
 
 use crate::checks;
@@ -119,6 +120,8 @@ fn share(saves: Option<Nanoseconds>, whole: Option<Nanoseconds>) -> Option<f64> 
 
 /// Says what opscope's rewrites do of the advice of a rule.
 fn does(subject: &Subject<'_>, rule: &Rule) -> Option<Does> {
+    // Models of other formats are converted, not rewritten.
+    subject.model.filter(|model| model.kind() == ModelKind::Onnx)?;
     subject.rewrites.as_ref()?.does(&rule.auto, subject.target)
 }
 

@@ -15,6 +15,8 @@ use opscope_model::proto::{
     TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto, encode,
 };
 
+use opscope_testing::om_file;
+
 use crate::packing::{ADVISED, BOARD, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, pack};
 
 /// A timeline with a range, operators, shapes and two iterations.
@@ -135,6 +137,8 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "models", "chain", &chain());
     save(corpus, "models", "scalars", &scalars());
     save(corpus, "npy", "two_by_three", &array());
+    save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
+    save(corpus, "om", "new", &om_file::small(om_file::Form::New));
     if let Some(golden) = &sources.golden {
         recorded(corpus, golden);
     }

@@ -25,6 +25,9 @@
 //! | Fourier transforms | 5 · n · log2(n), rounded up, for each transform of length n |
 //! | what only moves or converts data | 0 |
 //!
+//! Operators of other formats count as those of ONNX with the same meaning. One that a converter made of several
+//! counts as the one whose type it has: a convolution with an activation in it as the convolution.
+//!
 //! Operators whose work depends on the data, that run graphs of their own (`If`, `Loop`, `Scan`) or
 //! that aren't known here have no figure.
 //!
@@ -34,6 +37,7 @@
 //! moves nothing. An engine that keeps a tensor in place moves less, and one that reads it again
 //! moves more.
 
+mod converted;
 mod costed;
 mod flops;
 

@@ -1,8 +1,9 @@
-//! ONNX graphs: reading them, the shapes of their values, what their nodes cost, and the sample
+//! Graphs of models: reading them, the shapes of their values, what their nodes cost, and the sample
 //! models.
 //!
 //! - [`Model::load`] maps a file and checks that it is a graph that can be run; weights stay in
-//!   the file until [`Model::tensor_data`] asks for them.
+//!   the file until [`Model::tensor_data`] asks for them. The graph is one of ONNX; files of other
+//!   [kinds](ModelKind) are read into it.
 //! - [`Model::graph`] is the graph as nodes and values with typed ids, in an order in which it can
 //!   run.
 //! - [`Shapes::infer`] works out the type and dimensions of every value from those of the inputs.
@@ -45,6 +46,8 @@
 //! cost · samples           operations and bytes of a node; models to try things on
 //! shapes/                  a file for each family of operators; If, Loop and Scan go down again
 //! load                     files to models; kind_of_file names those that are none
+//! formats/ · model_kind    models of other tools, a folder or file each, into ONNX's messages
+//! provenance               facts of such files beside their graph
 //! graph/ · stored · tensor nodes and values; the tensors that a model stores, and their data
 //! attributes · declared    attributes of nodes; types as files declare them
 //! proto · wire             ONNX's messages, and their structure on disk
@@ -53,10 +56,13 @@
 pub mod attributes;
 pub mod cost;
 mod declared;
+mod formats;
 pub mod graph;
 mod kind_of_file;
 pub mod load;
+mod model_kind;
 pub mod proto;
+pub mod provenance;
 pub mod samples;
 pub mod shapes;
 pub mod stored;
@@ -67,7 +73,10 @@ mod wire;
 
 pub use attributes::Attributes;
 pub use cost::Cost;
+pub use formats::FormatError;
 pub use graph::{Declared, Dim, Graph, GraphError, Node, NodeId, Value, ValueId, ValueKind};
 pub use load::{LoadError, Model};
+pub use model_kind::ModelKind;
+pub use provenance::{Origin, Provenance, Stated, StatedValue};
 pub use shapes::{BindingError, Bindings, Note, Shapes, TensorShape};
 pub use tensor::{TensorData, TensorError, element_count};

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use prost::Message;
 
-use crate::graph::{Graph, GraphError, Tables, name_nodes, normal_domain};
+use crate::formats::{self, FormatError};
+use crate::graph::{Graph, GraphError, NodeId, Tables, name_nodes, normal_domain};
 use crate::kind_of_file::looks_like;
+use crate::model_kind::ModelKind;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
+use crate::provenance::{Origin, Provenance, ReadModel};
 use crate::stored::external_tensors;
 use crate::tensor::{ExternalFiles, TensorData, TensorError, map_file};
 use crate::wire::{Fault, survey};
@@ -46,6 +49,10 @@ pub enum LoadError {
     NoOpset { model: String, domain: String },
     #[error("the graph of {model} cannot be used: {source}")]
     Graph { model: String, source: GraphError },
+    #[error("{model} is {kind}, but cannot be read: {source}")]
+    Format { model: String, kind: ModelKind, source: FormatError },
+    #[error("{model} is {kind}, which can be looked at and neither run nor rewritten: {}", kind.remedy())]
+    NotRunnable { model: String, kind: ModelKind },
 }
 
 /// Asks about the file that a path without its first slash may have been meant for.
@@ -55,7 +62,8 @@ fn hint(path: &Path) -> String {
     if is_meant { format!("; did you mean {}?", rooted.display()) } else { String::new() }
 }
 
-/// An ONNX model: the file's messages, and its graph made easy to use.
+/// A model: its graph made easy to use, in ONNX's messages. Those of an ONNX file are as the file has them; a
+/// model of another format was read into them.
 ///
 /// Weights are not copied: they stay in the mapped file, or in the files that the model names, until
 /// [`Model::tensor_data`] asks for them.
@@ -65,23 +73,61 @@ pub struct Model {
     path: Option<PathBuf>,
     tables: Tables,
     files: ExternalFiles,
+    kind: ModelKind,
+    provenance: Provenance,
 }
 
 impl Model {
-    /// Loads a model file.
+    /// Loads a model file of any kind.
     ///
     /// # Errors
-    /// When the file can't be opened, is no ONNX model, is damaged, or holds a graph that can't run.
+    /// When the file can't be opened, is no model, is damaged, or holds a graph that can't run.
     /// Files of external data are not looked at; see [`Model::check_external_data`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
         let bytes = map_file(path).map_err(|source| LoadError::Open { path: path.to_owned(), source })?;
+        if let Some(kind) = ModelKind::of(head(&bytes)) {
+            return Self::read(kind, &bytes, Some(path));
+        }
         let proto = decode(&path.display().to_string(), bytes)?;
         // The folder of a bare file name is the empty path, which joins well.
         Self::build(proto, Some(path), path.parent())
     }
 
-    /// Reads a model from the bytes of a file, without copying its weights; `folder` is where
+    /// Loads a model that engines can run and that can be rewritten.
+    ///
+    /// # Errors
+    /// As [`Model::load`], and when the model is of another kind than ONNX.
+    pub fn load_onnx(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        let model = Self::load(path)?;
+        match model.kind {
+            ModelKind::Onnx => Ok(model),
+            kind => Err(LoadError::NotRunnable { model: path.display().to_string(), kind }),
+        }
+    }
+
+    /// Reads a model of any kind from the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn from_any_bytes(bytes: Bytes) -> Result<Self, LoadError> {
+        match ModelKind::of(head(&bytes)) {
+            Some(kind) => Self::read(kind, &bytes, None),
+            None => Self::from_bytes(bytes, None),
+        }
+    }
+
+    fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Result<Self, LoadError> {
+        let model = || path.map_or(IN_MEMORY.to_owned(), |path| path.display().to_string());
+        let read = formats::read(kind, bytes);
+        let read = read.map_err(|source| LoadError::Format { model: model(), kind, source })?;
+        let ReadModel { kind, proto, provenance } = read;
+        let built = Self::build(proto, path, None)?;
+        Ok(Self { kind, provenance, ..built })
+    }
+
+    /// Reads an ONNX model from the bytes of a file, without copying its weights; `folder` is where
     /// external data is looked for.
     ///
     /// # Errors
@@ -105,7 +151,24 @@ impl Model {
             return Err(LoadError::NoOpset { model: model(), domain: domain.to_owned() });
         }
         let tables = Tables::build(graph).map_err(|source| LoadError::Graph { model: model(), source })?;
-        Ok(Self { proto, path: path.map(Path::to_owned), tables, files: ExternalFiles::new(folder) })
+        let (path, files) = (path.map(Path::to_owned), ExternalFiles::new(folder));
+        let provenance = Provenance::default();
+        Ok(Self { proto, path, tables, files, kind: ModelKind::Onnx, provenance })
+    }
+
+    /// The kind of the file that it was read from.
+    pub fn kind(&self) -> ModelKind {
+        self.kind
+    }
+
+    /// Facts that a file of another kind than ONNX states beside its graph.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// The operators before a conversion that a node stands for, where the file states them.
+    pub fn origin(&self, node: NodeId) -> Option<&Origin> {
+        self.provenance.origins.get(self.graph().node(node).name)
     }
 
     /// The model's messages, as the file has them.
@@ -163,6 +226,11 @@ impl Model {
 }
 
 const IN_MEMORY: &str = "the model";
+
+/// The beginning of a file by which its kind is told.
+fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(ModelKind::HEAD)]
+}
 
 fn decode(model: &str, bytes: Bytes) -> Result<ModelProto, LoadError> {
     let model = || model.to_owned();

@@ -145,6 +145,17 @@ impl Case {
         self.attribute(name, AttributeType::String, AttributeProto { s, ..Default::default() })
     }
 
+    pub(crate) fn strings(self, name: &str, texts: &[&str]) -> Self {
+        let strings = texts.iter().map(|text| (*text).to_owned().into()).collect();
+        self.attribute(name, AttributeType::Strings, AttributeProto { strings, ..Default::default() })
+    }
+
+    /// The declared type of the first output, for operators that nothing else tells of.
+    pub(crate) fn output(mut self, dims: &[i64]) -> Self {
+        self.graph.value_info.push(declared("out0", DataType::Float32, dims));
+        self
+    }
+
     pub(crate) fn graph(mut self, name: &str, graph: GraphProto) -> Self {
         self.node.attribute.push(graph_attribute(name, graph));
         self

@@ -10,7 +10,7 @@ use opscope_svp::{Exports, Job};
 use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader, read_file};
-use crate::formats::{ALL, ascend_raw, board, onnx_model};
+use crate::formats::{ALL, ascend_raw, board, onnx_model, other_models};
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
 use crate::{OpenError, Progress};
@@ -100,8 +100,18 @@ impl Source {
         self.profiles().iter().find(|profile| profile.path == self.look.path)
     }
 
-    /// Whether it is an ONNX model: by its content or, so that a damaged one is told as such, by its name.
+    /// Whether it is a model: by its content or, so that a damaged one is told as such, an ONNX model by its name.
     pub fn is_model(&self) -> bool {
+        self.is_onnx_model() || self.is_other_model()
+    }
+
+    /// Whether it is a model of another kind than ONNX, which can be looked at and neither run nor rewritten.
+    pub fn is_other_model(&self) -> bool {
+        other_models::ALL.iter().any(|format| self.is(format))
+    }
+
+    /// Whether it is an ONNX model.
+    fn is_onnx_model(&self) -> bool {
         let is_named = || self.path().extension().is_some_and(|it| it.eq_ignore_ascii_case("onnx"));
         !self.look.is_folder && (self.is(&onnx_model::FORMAT) || (self.format.is_none() && is_named()))
     }

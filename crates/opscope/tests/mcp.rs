@@ -290,7 +290,7 @@ fn a_wrong_call_gets_an_error_that_says_what_to_do() {
         ("sql", json!({ "path": "trace.json", "statement": "SELECT nothing" }), "opscope://tables"),
         ("sql", json!({ "path": "trace.json", "statement": "DELETE FROM tasks" }), "more than read"),
         ("sql", json!({ "path": "trace.json", "statement": "ATTACH 'x.db' AS x" }), "more than read"),
-        ("model", json!({ "path": "trace.json" }), "not an ONNX model"),
+        ("model", json!({ "path": "trace.json" }), "not a model"),
         (
             "timeline_window",
             json!({ "path": "trace.json", "from_ns": 9, "to_ns": 3 }),

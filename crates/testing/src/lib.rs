@@ -7,6 +7,7 @@
 //! - [`board`] (with the feature of that name): a board behind the server, for collecting.
 //! - [`small_disk`]: a file system of a few megabytes.
 //! - [`megengine_network`]: profiles of MegEngine of any size.
+//! - [`om_file`]: offline models of Ascend; [`protobuf`]: the messages of such files.
 //!
 //! ```
 //! let Some(compiler) = opscope_testing::companions::c_compiler() else { return };
@@ -17,7 +18,9 @@
 pub mod board;
 pub mod companions;
 pub mod megengine_network;
+pub mod om_file;
 pub mod programs;
+pub mod protobuf;
 #[cfg(unix)]
 pub mod small_disk;
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Resizes whose steps don't come out even, by the model or by the shapes in a profile.
 
+use opscope_model::Node;
 use opscope_trace::{Attribution, Operator, TensorId, Trace};
 
 use super::nodes::places;
@@ -25,17 +26,31 @@ fn uneven_resize(subject: &Subject<'_>, _: &Rule) -> Outcome {
 fn in_model(subject: &Subject<'_>) -> Option<Outcome> {
     let shapes = subject.shapes?;
     let found = places(subject, Means::Form, |_, node| {
-        let aligned = node.attributes.string("coordinate_transformation_mode") == Some("align_corners");
-        let linear = node.attributes.string("mode").is_some_and(|mode| mode != "nearest");
-        if !node.is("Resize") || !aligned || !linear {
-            return None;
-        }
+        let first = height(node)?;
         let (from, to) =
             (shapes.get(node.input(0)?)?.known_dims()?, shapes.get(node.output(0)?)?.known_dims()?);
-        let sizes: Vec<(u64, u64)> = from.into_iter().zip(to).skip(2).collect();
+        let sizes: Vec<(u64, u64)> = from.into_iter().zip(to).skip(first).take(2).collect();
         Some((proposal(&sizes)?, Vec::new()))
     })?;
     Some(found.outcome())
+}
+
+/// The place of the height among the sizes of an image that a node maps from corner to corner.
+fn height(node: &Node<'_>) -> Option<usize> {
+    let attributes = node.attributes;
+    if node.is("Resize") {
+        let aligned = attributes.string("coordinate_transformation_mode") == Some("align_corners");
+        let linear = attributes.string("mode").is_some_and(|mode| mode != "nearest");
+        return (aligned && linear).then_some(2);
+    }
+    // As offline models of Ascend have it.
+    let is_bilinear =
+        node.op_type.starts_with("ResizeBilinear") && attributes.int("align_corners") == Some(1);
+    match attributes.strings("input_layouts")?.first() {
+        Some(&"NCHW") if is_bilinear => Some(2),
+        Some(&"NHWC") if is_bilinear => Some(1),
+        _ => None,
+    }
 }
 
 /// `None` where the profile has no shapes at all.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use opscope_model::{Bindings, Cost, LoadError, Model, Shapes};
+use opscope_model::{Bindings, Cost, LoadError, Model, ModelKind, Shapes};
 use opscope_rewrite::{ALL, NEWEST, Rewrite, RewriteError, Selection, Survey, to_bytes};
 
 use crate::trail::Trail;
@@ -14,6 +14,24 @@ fn load(input: &[u8], trail: &mut Trail) -> Option<Model> {
 /// A model is loaded, its weights are read, its shapes and costs worked out.
 pub fn read(input: &[u8], trail: &mut Trail) {
     let Some(model) = load(input, trail) else { return };
+    ask(&model, trail);
+}
+
+/// A model of another format is told by its content, read, and asked the same.
+pub fn other(input: &[u8], trail: &mut Trail) {
+    trail.counted(ModelKind::of(input).map_or("none", ModelKind::name), 1);
+    match Model::from_any_bytes(input.to_vec().into()) {
+        Ok(model) => {
+            trail.counted("losses", model.provenance().losses.len());
+            trail.counted("origins", model.provenance().origins.len());
+            trail.counted("stated", model.provenance().stated.len());
+            ask(&model, trail);
+        }
+        Err(error) => trail.refused(&error),
+    }
+}
+
+fn ask(model: &Model, trail: &mut Trail) {
     let _ = (model.with_named_nodes(), model.check_external_data());
     if let Some(graph) = &model.proto().graph {
         for tensor in &graph.initializer {
@@ -22,12 +40,12 @@ pub fn read(input: &[u8], trail: &mut Trail) {
             }
         }
     }
-    match Shapes::infer(&model, &Bindings::new()) {
+    match Shapes::infer(model, &Bindings::new()) {
         Ok(shapes) => {
             trail.counted("unresolved", shapes.unresolved().len());
             trail.counted("notes", shapes.notes().len());
             for node in model.graph().nodes() {
-                let _ = Cost::of(&model, &shapes, node.id).intensity();
+                let _ = Cost::of(model, &shapes, node.id).intensity();
                 let unresolved = shapes.unresolved().contains(&node.id);
                 trail.counted(node.op_type, usize::from(unresolved));
             }

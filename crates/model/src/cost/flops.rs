@@ -1,24 +1,26 @@
 //! How many operations each family of operators takes; the formulas are explained in the parent
 //! module.
 
+use super::converted;
 use super::costed::Costed;
+use crate::formats::om;
 use crate::shapes::einsum_space;
 
 /// The product; `None` if a factor isn't known or the product is beyond what can be counted. The
 /// factor that isn't known doesn't matter where another is zero.
-fn product(factors: &[Option<u64>]) -> Option<u64> {
+pub(super) fn product(factors: &[Option<u64>]) -> Option<u64> {
     if factors.contains(&Some(0)) {
         return Some(0);
     }
     factors.iter().try_fold(1u64, |product, factor| product.checked_mul((*factor)?))
 }
 
-fn sum(terms: &[Option<u64>]) -> Option<u64> {
+pub(super) fn sum(terms: &[Option<u64>]) -> Option<u64> {
     terms.iter().try_fold(0u64, |sum, term| sum.checked_add((*term)?))
 }
 
 /// A count that is there or not.
-fn when(condition: bool, count: Option<u64>) -> Option<u64> {
+pub(super) fn when(condition: bool, count: Option<u64>) -> Option<u64> {
     if condition { count } else { Some(0) }
 }
 
@@ -29,6 +31,7 @@ pub(super) fn of(node: &Costed) -> Option<u64> {
         "com.microsoft" => of_fused(node),
         "com.microsoft.nchwc" => of_blocked(node),
         "ai.onnx.ml" => of_classic(node),
+        om::DOMAIN => converted::of_ascend(node),
         "ai.onnx.preview" if node.node.op_type == "FlexAttention" => attention(node, Some(0)),
         _ => None,
     }
@@ -348,7 +351,7 @@ fn resize(node: &Costed) -> Option<u64> {
     interpolated(node, changed, mode)
 }
 
-fn interpolated(node: &Costed, dimensions: usize, mode: &str) -> Option<u64> {
+pub(super) fn interpolated(node: &Costed, dimensions: usize, mode: &str) -> Option<u64> {
     let points: u64 = match mode {
         "nearest" => return Some(0),
         "cubic" | "bicubic" => 4,

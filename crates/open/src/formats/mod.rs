@@ -13,18 +13,20 @@ pub mod onnx_model;
 pub mod onnxruntime;
 pub mod opscope_database;
 pub mod other_database;
+pub mod other_models;
 pub mod perfetto;
 
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 17] = [
+pub static ALL: [&Format; 18] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
     &ascend_raw::FORMAT,
     &board::BELOW,
     &ascend_operators::BELOW,
+    &other_models::OM,
     &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,

@@ -22,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope advise PROF_000001_20251009085320000_ABCDEFGH/
   opscope advise profile.db --model model.onnx -t 5
+  opscope advise PROF_… --model model.om            with the model as it was compiled
   opscope advise model.onnx --target cann-310       of a model alone
   opscope advise bert.onnx --dim batch=1 --dim sequence=128
   opscope advise one.db --sweep two.db --sweep four.db    runs with other threads, or batch sizes
@@ -57,12 +58,12 @@ const SETTINGS: &str = "opscope.toml";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// A profile of any kind, or an ONNX model
+    /// A profile of any kind, or a model
     #[arg(required_unless_present_any = ["explain", "list"])]
     path: Option<PathBuf>,
 
     /// The model that was profiled, for the rules about graphs
-    #[arg(long, value_name = "MODEL.onnx")]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
     /// The hardware that it runs on [default: that of the profile, or of the
@@ -190,6 +191,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.note(&format!(
             "target {name}, from the converter's --soc_version={soc}; --target names another"
         ));
+    }
+    if subject.target == Target::Unknown
+        && let Some(chip) = model.as_ref().and_then(|model| model.provenance().chip())
+    {
+        subject.target = Target::of_soc_version(chip);
+        let name = subject.target.name();
+        terminal.note(&format!("target {name}, from the model's chip {chip}; --target names another"));
     }
     subject.shapes = shapes.as_ref();
     subject.converter = converter.command.as_ref();

@@ -179,7 +179,7 @@ fn is_model(path: &Path) -> bool {
 fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyhow::Result<Option<Facts>> {
     let clock = RunClock::start();
     let load = |path: &Path| -> anyhow::Result<_> {
-        let model = Arc::new(Model::load(path)?);
+        let model = Arc::new(Model::load_onnx(path)?);
         model.check_external_data()?;
         let inputs = arguments.inputs.request().resolve(&model).map_err(RunError::from);
         let inputs = inputs.map_err(|error| naming_model(error, path))?;

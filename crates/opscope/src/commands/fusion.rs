@@ -6,19 +6,20 @@ use clap::Args;
 use opscope_advise::Target;
 use opscope_advise::converter::{all_on, all_safe_on_svp};
 use opscope_advise::fusion::{self, L2};
-use opscope_model::{Model, Shapes};
+use opscope_model::{Model, ModelKind, Shapes};
 
 use super::outputs::check_target;
 use super::run::ShapeArguments;
 use crate::converter_files::{ConverterArguments, ConverterFiles};
 use crate::exit::{Exit, UsageError};
-use crate::report::fusion::Answer;
+use crate::report::fusion::{Answer, Fused};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope fusion model.onnx
   opscope fusion model.onnx --all --json
+  opscope fusion model.om         what the converter fused, as the compiled model says
   opscope fusion bert.onnx --dim batch=1 --dim sequence=128
   opscope fusion model.onnx --switch-file fusion_switch.cfg
   opscope fusion model.onnx --switch-file fusion_switch.cfg --target svp
@@ -30,6 +31,9 @@ three elementwise operators, five elementwise operators in a row, four around a 
 that are constants don't count as inputs. --switch-file writes the converter's file that turns its
 fusion rules on, and prints the command that converts the model with it.
 
+Of a converted model (.om) it is told what was fused, from the file itself: which operators each stands
+for, and the passes that made it.
+
 What the converter was told and what it did is read as well: its command (--converter), its switch
 file (--switches) and fusion_result.json (--fusion-result). It is said which rules were off, what
 matched and took effect, and which options contradict one another or are missing. `opscope explain
@@ -39,8 +43,8 @@ fusion` tells what fusion is.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model, an ONNX file; or one of the converter's files
-    #[arg(value_name = "MODEL.onnx", required_unless_present_any = ["converter", "switches", "fusion_result"])]
+    /// The model: before its conversion (.onnx), or converted (.om); or one of the converter's files
+    #[arg(value_name = "MODEL", required_unless_present_any = ["converter", "switches", "fusion_result"])]
     model: Option<PathBuf>,
 
     /// Show operators that fuse with nothing as well
@@ -83,7 +87,25 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let model = path.map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let chip = Chip::of(arguments, &files);
-    let found = model.as_ref().map(fusion::fusion);
+    let converted = model.as_ref().filter(|model| model.kind() == ModelKind::Om);
+    if let Some((path, _)) = path.zip(converted)
+        && arguments.switch_file.is_some()
+    {
+        let text = format!(
+            "{}: this model is converted already; give the one before to convert it with a switch file",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    let fused = converted.and_then(Fused::of);
+    if let (Some(path), None) = (path.filter(|_| converted.is_some()), &fused) {
+        terminal.warn(&format!(
+            "{}: the file doesn't say of which operators its own were made, as files of phones and models of single \
+             operators don't",
+            path.display()
+        ));
+    }
+    let found = model.as_ref().filter(|_| converted.is_none()).map(fusion::fusion);
     let split = model.as_ref().zip(shapes.as_ref()).zip(chip.l2());
     let split = split.and_then(|((model, shapes), l2)| fusion::split(model, shapes, &l2));
     let conversion = files.conversion(chip.is_svp);
@@ -98,7 +120,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         opscope_files::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
         terminal.note(&format!("wrote the switch file {}", file.display()));
     }
-    let answer = Answer { found, split, conversion, remarks, command };
+    let answer = Answer { found, fused, split, conversion, remarks, command };
     let text = match arguments.json {
         true => answer.to_json()?.to_text()?,
         false => answer.to_text(arguments.all, terminal.width()),

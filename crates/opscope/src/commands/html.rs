@@ -83,7 +83,7 @@ impl HtmlArguments {
 #[derive(Clone, Debug, Default, Args)]
 pub struct PageModelArguments {
     /// The model that was profiled, for the graph of the page and the rules about graphs
-    #[arg(long, value_name = "MODEL.onnx", requires = "html", help_heading = "Files")]
+    #[arg(long, value_name = "MODEL", requires = "html", help_heading = "Files")]
     pub model: Option<PathBuf>,
 }
 

@@ -23,7 +23,7 @@ Examples:
   opscope info profile.json
   opscope info PROF_000001_20261121/
   opscope info downloads/ --json
-  opscope info model.om           what its converter says: layers on the CPU, fused layers
+  opscope info model.om           how it was compiled, its operators, what its converter says of layers
   opscope info JOB…               the raw files of a board, their sizes, and which are whole
 
 Anything can be named: a model, a profile of any format, a database, a folder. What a file is shows
@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// The nodes of a model.
 fn nodes(path: &Path, shapes: &ShapeArguments) -> anyhow::Result<Nodes> {
     if !Source::at(path)?.is_model() {
-        return Err(UsageError(format!("{}: --nodes is about ONNX models", path.display())).into());
+        return Err(UsageError(format!("{}: --nodes is about models", path.display())).into());
     }
     let model = Model::load(path)?;
     Ok(Nodes::of(&model, &shapes.infer(&model)?))
@@ -90,10 +90,13 @@ fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
     }
     let is_unknown = source.format().is_none();
     let is_unread = is_unknown || source.is(&formats::other_database::FORMAT);
-    if source.is(&formats::onnx_model::FORMAT) {
+    if source.is(&formats::onnx_model::FORMAT) || source.is_other_model() {
         match Model::load(path) {
             Ok(model) => of_model(&model, &mut info.facts),
             Err(error) => info.problem = Some(error.to_string()),
+        }
+        if source.is(&formats::other_models::OM) {
+            add_side_files(&mut info, path);
         }
     } else if is_unknown && is_om(path) {
         info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
@@ -115,6 +118,11 @@ fn is_om(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om"))
 }
 
+/// Whether the model itself was read, so that nothing is missing where no file beside it tells of its layers.
+fn is_read(info: &Info) -> bool {
+    info.kind == formats::other_models::OM.name && info.problem.is_none()
+}
+
 /// Adds the files that the converter left beside a model, or in a folder.
 fn add_side_files(info: &mut Info, path: &Path) {
     for (path, files) in converter_files::beside(path) {
@@ -122,7 +130,7 @@ fn add_side_files(info: &mut Info, path: &Path) {
     }
     match SideFiles::beside(path) {
         Ok(found) if !found.is_empty() => of_side_files(&found, &mut info.facts),
-        Ok(_) if is_om(path) => info.facts.missing.push(
+        Ok(_) if is_om(path) && !is_read(info) => info.facts.missing.push(
             "what the converter says of its layers: om.json, layer.json and the like are not beside it \
              (atc --mode=1 --om=MODEL.om --json=om.json makes the first)"
                 .to_owned(),

@@ -53,7 +53,7 @@ pub struct Arguments {
     output: Option<PathBuf>,
 
     /// The model that was profiled, for its graph and the rules about graphs
-    #[arg(long, value_name = "MODEL.onnx")]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
     /// The profile before a change, of any kind: it is A, and PROFILE is B

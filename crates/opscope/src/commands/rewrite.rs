@@ -136,7 +136,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some(output) = output {
         check_output(path, output)?;
     }
-    let model = Arc::new(Model::load(path)?);
+    let model = Arc::new(Model::load_onnx(path)?);
     warn_of_unknown_version(&model, terminal);
     let rewritten = rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
     let lossy = rewritten.applications.iter().any(|done| done.exactness == Exactness::Lossy);
@@ -235,7 +235,7 @@ pub fn write_model(
 /// The model of a file that was just written, with all its data.
 fn load_written(path: &Path) -> anyhow::Result<Model> {
     let load = || -> anyhow::Result<Model> {
-        let model = Model::load(path)?;
+        let model = Model::load_onnx(path)?;
         model.check_external_data()?;
         Ok(model)
     };

@@ -315,7 +315,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// # Errors
 /// When it can't be loaded or run.
 pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyhow::Result<Outcome> {
-    let model = Arc::new(Model::load(path)?);
+    let model = Arc::new(Model::load_onnx(path)?);
     model.check_external_data()?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));

@@ -58,7 +58,7 @@ pub struct Arguments {
     paths: Vec<PathBuf>,
 
     /// The model that was profiled, for its graph and the rules about graphs
-    #[arg(long, value_name = "MODEL.onnx")]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
     /// The hardware that it ran on [default: that of the profile]

@@ -129,7 +129,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             check_target(&folder.join(name))?;
         }
     }
-    let model = Arc::new(Model::load(path)?);
+    let model = Arc::new(Model::load_onnx(path)?);
     model.check_external_data()?;
     warn_of_unknown_version(&model, terminal);
     if arguments.selection.opset.is_some() {

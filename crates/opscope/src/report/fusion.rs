@@ -1,19 +1,24 @@
 //! The chains that an accelerator can fuse, as text and JSON.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use opscope_advise::converter::{Conversion, Remark};
 use opscope_advise::fusion::{Chain, Fusion, Split};
+use opscope_model::Model;
 use opscope_trace::units;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Envelope, conversion};
+use super::{Envelope, conversion, count};
 use crate::terminal::{bold, dim, printable};
 
 /// The answer about a model and its conversion.
 pub struct Answer<'a> {
-    /// The chains, where there is a model.
+    /// The chains, where there is a model before its conversion.
     pub found: Option<Fusion>,
+    /// What the converter fused, where there is a converted model.
+    pub fused: Option<Fused>,
     /// How a batch is divided so that it fits the chip's L2.
     pub split: Option<Split>,
     /// The converter's options, and what it did with them.
@@ -39,6 +44,9 @@ impl Answer<'_> {
                 dim("limits of the Ascend 310 as published in 2020; the converter has the last word")
             );
         }
+        if let Some(fused) = &self.fused {
+            push_fused(&mut text, fused, all);
+        }
         let of_files = conversion::to_text(&self.conversion, &self.remarks, width);
         if !of_files.is_empty() {
             let _ = write!(text, "{}{of_files}", if text.is_empty() { "" } else { "\n" });
@@ -58,10 +66,100 @@ impl Answer<'_> {
             Some(found) => serde_json::to_value(found)?,
             None => json!({}),
         };
+        if let Some(fused) = &self.fused {
+            answer["fused"] = serde_json::to_value(fused)?;
+        }
         answer["batch_split"] = serde_json::to_value(&self.split)?;
         answer["conversion"] = conversion::to_json(&self.conversion, &self.remarks)?;
         answer["command"] = json!(self.command);
         Ok(Envelope::new(2, answer))
+    }
+}
+
+/// The operators of a converted model, and those of the model before that each stands for.
+#[derive(Debug, Serialize)]
+pub struct Fused {
+    /// How many operators the converted model has.
+    operators: usize,
+    /// How many of the model before they stand for, each counted once, as far as the file says.
+    before: usize,
+    /// Operators that stand for several, in the order of the graph.
+    fused: Vec<FusedOperator>,
+    /// Operators of no origin: the converter added them.
+    added: Vec<Named>,
+}
+
+/// An operator.
+#[derive(Debug, Serialize)]
+struct Named {
+    name: String,
+    op_type: String,
+}
+
+/// An operator that several were made into.
+#[derive(Debug, Serialize)]
+struct FusedOperator {
+    #[serde(flatten)]
+    named: Named,
+    /// The names of the operators before.
+    of: Vec<String>,
+    /// Their types, as far as the file says.
+    of_types: Vec<String>,
+    /// The converter's passes.
+    passes: Vec<String>,
+}
+
+impl Fused {
+    /// The fusions that a model's file states; `None` where it states none of any operator.
+    pub fn of(model: &Model) -> Option<Self> {
+        let mut before = HashSet::new();
+        let (mut fused, mut added) = (Vec::new(), Vec::new());
+        let nodes = model.graph().nodes();
+        let operators = nodes.len();
+        for node in nodes {
+            let named = || Named { name: node.name.to_owned(), op_type: node.op_type.to_owned() };
+            match model.origin(node.id) {
+                Some(origin) if !origin.names.is_empty() => {
+                    before.extend(&origin.names);
+                    if origin.is_fused() {
+                        let (of, of_types) = (origin.names.clone(), origin.types.clone());
+                        fused.push(FusedOperator {
+                            named: named(),
+                            of,
+                            of_types,
+                            passes: origin.passes.clone(),
+                        });
+                    }
+                }
+                _ => added.push(named()),
+            }
+        }
+        (!before.is_empty()).then(|| Self { operators, before: before.len(), fused, added })
+    }
+}
+
+fn push_fused(text: &mut String, found: &Fused, all: bool) {
+    let members: usize = found.fused.iter().map(|fused| fused.of.len()).sum();
+    let _ = writeln!(
+        text,
+        "{} the converter made {} of {} before: {} stand for {members} of them; {} of no origin were added\n",
+        bold("fused"),
+        count(found.operators, "operator"),
+        found.before,
+        found.fused.len(),
+        found.added.len()
+    );
+    for FusedOperator { named, of, passes, .. } in &found.fused {
+        let _ = writeln!(text, "{}  {}", bold(&printable(&named.op_type)), printable(&named.name));
+        let _ = writeln!(text, "     of: {}", printable(&of.join(" + ")));
+        if !passes.is_empty() {
+            let _ = writeln!(text, "     by: {}", dim(&printable(&passes.join(", "))));
+        }
+    }
+    if all {
+        for Named { name, op_type } in &found.added {
+            let _ = writeln!(text, "{}  {}  {}", bold(&printable(op_type)), printable(name), dim("added"));
+        }
     }
 }
 

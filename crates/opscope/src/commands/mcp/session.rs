@@ -187,7 +187,7 @@ impl Session {
     pub fn model(&self, named: &str) -> anyhow::Result<(Place, Model)> {
         let (place, source) = self.look(named)?;
         if !source.is_model() {
-            bail!("{}: this is {source}, not an ONNX model", place.path.display());
+            bail!("{}: this is {source}, not a model", place.path.display());
         }
         let model = Model::load(&place.path)?;
         let folder = place.path.parent().unwrap_or(&place.path);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
-use opscope_model::{Dim, Model};
+use opscope_model::{Dim, Model, ModelKind, StatedValue};
 use opscope_trace::{Attribution, DataType, FactValue, Trace, units};
 use serde_json::{Map, Value, json};
 
@@ -168,8 +168,11 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
         "" => format!("ai.onnx {version}"),
         domain => format!("{domain} {version}"),
     };
-    let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
-    facts.add("operators", "opsets", format!("of {text}"), json!(opsets));
+    if model.kind() == ModelKind::Onnx {
+        let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
+        facts.add("operators", "opsets", format!("of {text}"), json!(opsets));
+    }
+    stated(model, facts);
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
     graph.nodes().for_each(|node| *types.entry(node.op_type).or_default() += 1);
     let text = format!("{}: {}", count(graph.node_count(), "node"), most_frequent(&types));
@@ -186,6 +189,7 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
             let shape =
                 declared.as_ref().map_or("of an undeclared type".to_owned(), opscope_run::declared_text);
             if title == "input"
+                && model.kind() == ModelKind::Onnx
                 && declared.and_then(|it| it.dims).is_some_and(|dims| dims.iter().any(is_open))
             {
                 facts.missing.push(format!(
@@ -216,8 +220,49 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
         text,
         json!({ "tensors": tensors, "elements": elements, "bytes": bytes }),
     );
+    origins(model, facts);
     if let Err(error) = model.check_external_data() {
         facts.missing.push(format!("weights: {error}"));
+    }
+}
+
+/// Facts that a model's file states of itself, and what of it could not be read.
+fn stated(model: &Model, facts: &mut Facts) {
+    let provenance = model.provenance();
+    for fact in &provenance.stated {
+        match &fact.value {
+            StatedValue::Text(text) => facts.add(fact.title, fact.key, text.clone(), text.clone()),
+            StatedValue::Count(count) => facts.add(fact.title, fact.key, count.to_string(), *count),
+            StatedValue::Bytes(bytes) => facts.bytes(fact.title, fact.key, *bytes),
+        }
+    }
+    if !provenance.losses.is_empty() {
+        let lost = provenance.losses.iter().map(|loss| json!({ "kind": "model", "text": loss }));
+        facts.losses = provenance
+            .losses
+            .iter()
+            .map(|loss| format!("{}       {}\n", bold("lost"), printable(loss)))
+            .collect();
+        facts.add("losses", "losses", provenance.losses.len().to_string(), lost.collect::<Vec<_>>());
+    }
+}
+
+/// How many operators of a converted model stand for several of the one before, and which engines run them.
+fn origins(model: &Model, facts: &mut Facts) {
+    let known: Vec<_> = model.graph().nodes().filter_map(|node| model.origin(node.id)).collect();
+    let fused = known.iter().filter(|origin| origin.is_fused());
+    let (operators, before) =
+        fused.fold((0, 0), |(operators, before), origin| (operators + 1, before + origin.names.len()));
+    if operators > 0 {
+        let text = format!("{} of {before} before (opscope fusion lists them)", count(operators, "operator"));
+        facts.add("fused", "fused", text, json!({ "operators": operators, "before": before }));
+    }
+    let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
+    for engine in known.iter().filter_map(|origin| origin.engine.as_deref()) {
+        *engines.entry(engine).or_default() += 1;
+    }
+    if !engines.is_empty() {
+        facts.add("engines", "engines", most_frequent(&engines), json!(engines));
     }
 }
 

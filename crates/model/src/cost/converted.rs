@@ -1,0 +1,154 @@
+//! How many operations the operators of other formats take, by the formulas of their like in ONNX.
+
+use super::costed::Costed;
+use super::flops::{interpolated, product, sum, when};
+
+/// Operators of GE, as offline models of Ascend have them. Types that end in `D` have some inputs as attributes.
+pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
+    let each = |count| product(&[Some(count), node.output(0)]);
+    match node.node.op_type {
+        "Conv2D" | "DepthwiseConv2D" | "Conv3D" => {
+            sum(&[product(&[Some(2), node.output(0), filter(node)]), when(node.has(2), node.output(0))])
+        }
+        "Conv2DTransposeD" | "Deconvolution" => {
+            // Each element of the input goes into a window of the output's channels.
+            let (window, channels) = match (layout(node, 1)?, node.dims(1)?) {
+                ("NCHW", [_, channels, window @ ..]) => (product(window), *channels),
+                ("HWCN", [height, width, channels, _]) => (product(&[*height, *width]), *channels),
+                _ => return None,
+            };
+            sum(&[product(&[Some(2), node.input(0), window, channels]), when(node.has(2), node.output(0))])
+        }
+        "MatMul" | "MatMulV2" | "MatMulV3" | "BatchMatMul" | "BatchMatMulV2" => {
+            let attributes = node.node.attributes;
+            let is_turned = ["transpose_x1", "adj_x1"].iter().any(|name| attributes.int(name) == Some(1));
+            let dims = node.dims(0)?;
+            let summed = *dims.get(dims.len().checked_sub(if is_turned { 2 } else { 1 })?)?;
+            sum(&[product(&[Some(2), node.output(0), summed]), when(node.has(2), node.output(0))])
+        }
+        "FullyConnection" => {
+            let summed = product(node.dims(1)?.get(1..)?);
+            sum(&[product(&[Some(2), node.output(0), summed]), when(node.has(2), node.output(0))])
+        }
+        "MaxPool" | "MaxPoolV3" | "AvgPool" | "AvgPoolV2" => {
+            let window = node.node.attributes.ints("ksize")?;
+            let window: Vec<_> = window.iter().map(|&size| u64::try_from(size).ok()).collect();
+            product(&[product(&window), node.output(0)])
+        }
+        "Relu" | "Relu6" | "LeakyRelu" | "PRelu" | "Elu" | "Selu" | "Sigmoid" | "Tanh" | "Softplus"
+        | "Softsign" | "Gelu" | "FastGelu" | "Swish" | "HardSwish" | "HardSigmoid" | "Mish" | "Erf"
+        | "Exp" | "Log" | "Sqrt" | "Rsqrt" | "Square" | "Abs" | "Neg" | "Reciprocal" | "Inv" | "Floor"
+        | "Ceil" | "Round" | "Sin" | "Cos" | "Add" | "Adds" | "Sub" | "Mul" | "Muls" | "Div" | "RealDiv"
+        | "Maximum" | "Minimum" | "Pow" | "BiasAdd" | "Equal" | "Greater" | "GreaterEqual" | "Less"
+        | "LessEqual" | "NotEqual" | "LogicalAnd" | "LogicalOr" | "LogicalNot" | "ClipByValue"
+        | "ClipByValueV2" => each(1),
+        "AddN" => each(node.node.inputs.len().saturating_sub(1) as u64),
+        "BNInfer" | "BNInferenceD" | "Scale" => each(2),
+        "SoftmaxV2" | "LogSoftmaxV2" => each(5),
+        "LayerNorm" | "LayerNormV3" => each(7),
+        "ReduceSum" | "ReduceSumD" | "ReduceMean" | "ReduceMeanD" | "ReduceMax" | "ReduceMaxD"
+        | "ReduceMin" | "ReduceMinD" | "ReduceProd" | "ReduceProdD" | "ArgMaxV2" | "ArgMaxD" | "ArgMinD"
+        | "TopK" | "TopKD" | "TopKV2" | "GlobalAveragePool" => node.input(0),
+        "ResizeBilinearV2" | "ResizeBilinearV2D" => interpolated(node, 2, "linear"),
+        "ResizeNearestNeighborV2"
+        | "ResizeNearestNeighborV2D"
+        | "Cast"
+        | "TransData"
+        | "TransDataRNN"
+        | "Transpose"
+        | "TransposeD"
+        | "Reshape"
+        | "ExpandDims"
+        | "Squeeze"
+        | "Unsqueeze"
+        | "FlattenV2"
+        | "Flatten"
+        | "Identity"
+        | "MemcpyAsync"
+        | "Concat"
+        | "ConcatD"
+        | "ConcatV2"
+        | "ConcatV2D"
+        | "Split"
+        | "SplitD"
+        | "SplitV"
+        | "SplitVD"
+        | "Pack"
+        | "Unpack"
+        | "Slice"
+        | "SliceD"
+        | "StridedSlice"
+        | "StridedSliceD"
+        | "Gather"
+        | "GatherV2"
+        | "GatherV2D"
+        | "Pad"
+        | "PadD"
+        | "PadV3"
+        | "PadV3D"
+        | "Tile"
+        | "TileD"
+        | "BroadcastTo"
+        | "BroadcastToD"
+        | "Fill"
+        | "Shape"
+        | "DepthToSpace"
+        | "SpaceToDepth" => Some(0),
+        _ => None,
+    }
+}
+
+/// The order of an input's sizes.
+fn layout<'a>(node: &Costed<'a>, input: usize) -> Option<&'a str> {
+    node.node.attributes.strings("input_layouts")?.get(input).copied()
+}
+
+/// The elements of a filter that each output sums up: all sizes but that of the output's channels, which is the
+/// first of `NCHW` and the last of `HWCN`.
+fn filter(node: &Costed) -> Option<u64> {
+    let dims = node.dims(1)?;
+    match layout(node, 1)? {
+        "NCHW" | "NCDHW" | "NHWC" | "NDHWC" => product(dims.get(1..)?),
+        // A depthwise filter has the multiplier in the last place, and its channels don't sum up.
+        "HWCN" if node.node.op_type == "DepthwiseConv2D" => product(dims.get(..2)?),
+        "HWCN" | "DHWCN" => product(dims.get(..dims.len().checked_sub(1)?)?),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Case;
+
+    fn filtered(op_type: &str, layouts: [&str; 2], image: &[i64], filter: &[i64]) -> Case {
+        Case::new(op_type)
+            .output(&[1, 8, 6, 6])
+            .input(image)
+            .weight(filter)
+            .strings("input_layouts", &layouts)
+    }
+
+    #[test]
+    fn convolutions_of_ascend_count_in_any_order_of_their_filters() {
+        let expected = Some(2 * 8 * 36 * 3 * 9);
+        let case = filtered("ascend:Conv2D", ["NCHW", "NCHW"], &[1, 3, 8, 8], &[8, 3, 3, 3]);
+        assert_eq!(case.flops(), expected);
+        let case = filtered("ascend:Conv2D", ["NHWC", "HWCN"], &[1, 8, 8, 3], &[3, 3, 3, 8]);
+        assert_eq!(case.flops(), expected);
+        let case = filtered("ascend:DepthwiseConv2D", ["NHWC", "HWCN"], &[1, 8, 8, 8], &[3, 3, 8, 1]);
+        assert_eq!(case.flops(), Some(2 * 8 * 36 * 9));
+        let case = filtered("ascend:Conv2D", ["ND", "FRACTAL_Z"], &[1, 3, 8, 8], &[8, 3, 3, 3]);
+        assert_eq!(case.flops(), None, "an order that nobody knows");
+    }
+
+    #[test]
+    fn other_operators_of_ascend_count_as_their_like() {
+        let case = |op_type: &str| Case::new(&format!("ascend:{op_type}")).output(&[4, 6]).input(&[4, 5]);
+        assert_eq!(case("MatMulV2").input(&[5, 6]).flops(), Some(2 * 24 * 5));
+        assert_eq!(case("MatMulV2").int("transpose_x1", 1).flops(), Some(2 * 24 * 4));
+        assert_eq!(case("RealDiv").flops(), Some(24));
+        assert_eq!(case("SoftmaxV2").flops(), Some(120));
+        assert_eq!(case("TransData").flops(), Some(0));
+        assert_eq!(case("AutomaticBufferFusionOp").flops(), None);
+    }
+}

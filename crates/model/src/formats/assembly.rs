@@ -1,0 +1,317 @@
+//! Puts a graph together from the operators of a file: names made unique, values that nothing defines left out.
+
+use std::collections::{HashMap, HashSet};
+
+use opscope_trace::DataType;
+
+use super::FormatError;
+use crate::proto::{
+    AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
+    OperatorSetIdProto, TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
+    data_type_to_onnx,
+};
+use crate::provenance::{Origin, Provenance};
+
+/// The operators, values and weights that a file may have; more would take gigabytes of memory.
+const MOST_PARTS: usize = 1 << 22;
+
+/// Losses of one kind that are told by their names.
+const MOST_TOLD: usize = 3;
+
+/// A graph as it is put together.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    graph: GraphProto,
+    node_names: HashSet<String>,
+    defined: HashSet<String>,
+    /// Other names of values, each with the one that it stands for.
+    aliases: HashMap<String, String>,
+    parts: usize,
+    renamed: Told,
+    pub provenance: Provenance,
+}
+
+/// Losses of one kind: how many, and the first by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    count: usize,
+    first: Vec<String>,
+}
+
+impl Told {
+    pub fn add(&mut self, name: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.len() < MOST_TOLD {
+            self.first.push(shortened(&name()));
+        }
+    }
+
+    /// A sentence, if there is something to tell.
+    pub fn sentence(&self, what: &str) -> Option<String> {
+        let more = if self.count > self.first.len() { " …" } else { "" };
+        (self.count > 0).then(|| format!("{} {what}: {}{more}", self.count, self.first.join(", ")))
+    }
+}
+
+/// A name as it is told; some are a megabyte long.
+pub(crate) fn shortened(name: &str) -> String {
+    match name.char_indices().nth(100) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+impl Assembly {
+    pub fn new(name: &str) -> Self {
+        let graph = GraphProto { name: Some(name.to_owned()), ..Default::default() };
+        Self { graph, ..Default::default() }
+    }
+
+    /// Counts parts of the graph.
+    ///
+    /// # Errors
+    /// When there are more than any model has.
+    pub fn count(&mut self, parts: usize) -> Result<(), FormatError> {
+        self.parts = self.parts.saturating_add(parts);
+        match self.parts > MOST_PARTS {
+            true => Err(FormatError::Whole(format!(
+                "it has more than {MOST_PARTS} operators, values and weights, which no real model has"
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds an operator, under another name where an operator had it before.
+    ///
+    /// # Errors
+    /// When the graph becomes too large.
+    pub fn node(&mut self, mut node: NodeProto, origin: Option<Origin>) -> Result<(), FormatError> {
+        self.count(1 + node.input.len() + node.output.len() + node.attribute.len())?;
+        let name = self.unique(node.name().to_owned());
+        for output in &mut node.output {
+            if !output.is_empty() && !self.defined.insert(output.clone()) {
+                self.renamed.add(|| output.clone());
+                output.clear();
+            }
+        }
+        if let Some(origin) = origin {
+            self.provenance.origins.insert(name.clone(), origin);
+        }
+        node.name = Some(name);
+        self.graph.node.push(node);
+        Ok(())
+    }
+
+    fn unique(&mut self, name: String) -> String {
+        if !name.is_empty() && self.node_names.insert(name.clone()) {
+            return name;
+        }
+        if name.is_empty() {
+            return name;
+        }
+        self.renamed.add(|| name.clone());
+        // The number of operators differs for each further one, so that the search ends at once.
+        let mut number = self.graph.node.len();
+        loop {
+            let other = format!("{name}#{number}");
+            if self.node_names.insert(other.clone()) {
+                return other;
+            }
+            number += 1;
+        }
+    }
+
+    /// Whether a value of this name is defined.
+    pub fn has(&self, value: &str) -> bool {
+        self.defined.contains(value)
+    }
+
+    /// Adds an input of the graph; a second one of the name is left out.
+    pub fn input(&mut self, name: &str, tensor: Option<&Tensor>) {
+        if self.defined.insert(name.to_owned()) {
+            self.graph.input.push(declaration(name, tensor));
+        }
+    }
+
+    /// Adds an output of the graph.
+    pub fn output(&mut self, name: &str, tensor: Option<&Tensor>) {
+        self.graph.output.push(declaration(name, tensor));
+    }
+
+    /// Declares the type of a value.
+    pub fn declare(&mut self, name: &str, tensor: &Tensor) {
+        self.graph.value_info.push(declaration(name, Some(tensor)));
+    }
+
+    /// Adds a stored tensor; a second one of the name is left out.
+    pub fn weight(&mut self, tensor: TensorProto) {
+        if self.defined.insert(tensor.name().to_owned()) {
+            self.graph.initializer.push(tensor);
+        }
+    }
+
+    /// Has one name stand for another value.
+    pub fn alias(&mut self, name: String, value: String) {
+        if name != value {
+            self.aliases.insert(name, value);
+        }
+    }
+
+    /// The value that a name stands for in the end. Names that stand for one another in a circle stand for nothing.
+    fn resolved(&self, name: &str) -> Option<String> {
+        let mut at = name;
+        for _ in 0..64 {
+            match self.aliases.get(at) {
+                Some(next) => at = next,
+                None => return Some(at.to_owned()),
+            }
+        }
+        None
+    }
+
+    /// The model, with the domains of its operators.
+    pub fn finish(mut self, domains: &[(&str, i64)]) -> (ModelProto, Provenance) {
+        let mut dangling = Told::default();
+        let mut nodes = std::mem::take(&mut self.graph.node);
+        for node in &mut nodes {
+            for input in &mut node.input {
+                if input.is_empty() || (self.aliases.is_empty() && self.defined.contains(input)) {
+                    continue;
+                }
+                match self.resolved(input).filter(|value| self.defined.contains(value)) {
+                    Some(value) => *input = value,
+                    None => {
+                        let reader = node.name.as_deref().unwrap_or_default();
+                        dangling.add(|| format!("{} of {}", shortened(input), shortened(reader)));
+                        input.clear();
+                    }
+                }
+            }
+        }
+        self.graph.node = nodes;
+        let mut listed = HashSet::new();
+        let outputs = std::mem::take(&mut self.graph.output);
+        for mut output in outputs {
+            let Some(value) = self.resolved(output.name()).filter(|value| self.defined.contains(value))
+            else {
+                dangling.add(|| format!("the model's output {}", shortened(output.name())));
+                continue;
+            };
+            if listed.insert(value.clone()) {
+                output.name = Some(value);
+                self.graph.output.push(output);
+            }
+        }
+        let losses = &mut self.provenance.losses;
+        losses.extend(dangling.sentence("inputs that nothing in the file computes were left out"));
+        losses.extend(self.renamed.sentence("names that stood twice in the file were changed or left out"));
+        let opset_import = domains
+            .iter()
+            .map(|(domain, version)| OperatorSetIdProto {
+                domain: Some((*domain).to_owned()),
+                version: Some(*version),
+            })
+            .collect();
+        let proto = ModelProto { graph: Some(self.graph), opset_import, ..Default::default() };
+        (proto, self.provenance)
+    }
+}
+
+/// The type of a tensor as a file states it; a size of −1 is open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tensor {
+    pub data_type: DataType,
+    /// `None` where not even the number of dimensions is stated.
+    pub dims: Option<Vec<i64>>,
+}
+
+fn declaration(name: &str, tensor: Option<&Tensor>) -> ValueInfoProto {
+    let dim = |&size: &i64| Dimension {
+        value: (size >= 0).then_some(DimensionValue::Value(size)),
+        denotation: None,
+    };
+    let value = tensor.map(|tensor| TypeProto {
+        value: Some(TypeValue::Tensor(TensorType {
+            elem_type: Some(data_type_to_onnx(tensor.data_type)),
+            shape: tensor.dims.as_ref().map(|dims| TensorShapeProto { dim: dims.iter().map(dim).collect() }),
+        })),
+        denotation: None,
+    });
+    ValueInfoProto { name: Some(name.to_owned()), r#type: value, ..Default::default() }
+}
+
+/// An attribute, of which [`ints`] and the like set the value.
+fn attribute(name: &str, kind: AttributeType) -> AttributeProto {
+    AttributeProto { name: Some(name.to_owned()), r#type: Some(kind as i32), ..Default::default() }
+}
+
+pub(crate) fn int(name: &str, value: i64) -> AttributeProto {
+    AttributeProto { i: Some(value), ..attribute(name, AttributeType::Int) }
+}
+
+pub(crate) fn ints(name: &str, values: impl Into<Vec<i64>>) -> AttributeProto {
+    AttributeProto { ints: values.into(), ..attribute(name, AttributeType::Ints) }
+}
+
+pub(crate) fn float(name: &str, value: f32) -> AttributeProto {
+    AttributeProto { f: Some(value), ..attribute(name, AttributeType::Float) }
+}
+
+pub(crate) fn floats(name: &str, values: impl Into<Vec<f32>>) -> AttributeProto {
+    AttributeProto { floats: values.into(), ..attribute(name, AttributeType::Floats) }
+}
+
+pub(crate) fn string(name: &str, value: &str) -> AttributeProto {
+    AttributeProto { s: Some(value.as_bytes().to_vec().into()), ..attribute(name, AttributeType::String) }
+}
+
+pub(crate) fn strings<S: AsRef<str>>(name: &str, values: impl IntoIterator<Item = S>) -> AttributeProto {
+    let strings = values.into_iter().map(|value| value.as_ref().as_bytes().to_vec().into()).collect();
+    AttributeProto { strings, ..attribute(name, AttributeType::Strings) }
+}
+
+/// A stored tensor without its data; files of other formats keep those in an order of their own.
+pub(crate) fn weight(name: &str, data_type: DataType, dims: &[i64]) -> TensorProto {
+    TensorProto {
+        name: Some(name.to_owned()),
+        data_type: Some(data_type_to_onnx(data_type)),
+        dims: dims.iter().map(|&size| size.max(0)).collect(),
+        ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
+        NodeProto { name: Some(name.to_owned()), ..crate::testing::node("x:Op", inputs, outputs) }
+    }
+
+    #[test]
+    fn aliases_lead_to_values_and_circles_to_nothing() {
+        let mut assembly = Assembly::new("g");
+        assembly.input("x", None);
+        assembly.alias("b".into(), "a".into());
+        assembly.alias("a".into(), "x".into());
+        assembly.alias("c".into(), "d".into());
+        assembly.alias("d".into(), "c".into());
+        assembly.node(node("n", &["b", "c", "gone", ""], &["y"]), None).unwrap();
+        assembly.node(node("n", &["y"], &["y"]), None).unwrap();
+        assembly.output("y", None);
+        assembly.output("never", None);
+        let (proto, provenance) = assembly.finish(&[("x", 1)]);
+        let graph = proto.graph.unwrap();
+        assert_eq!(graph.node[0].input, ["x", "", "", ""]);
+        assert_eq!((graph.node[1].name(), &*graph.node[1].output[0]), ("n#1", ""));
+        assert_eq!(graph.output.len(), 1);
+        assert!(provenance.losses[0].contains("3 inputs that nothing"), "{:?}", provenance.losses);
+        assert!(provenance.losses[1].contains("2 names that stood twice"), "{:?}", provenance.losses);
+    }
+
+    #[test]
+    fn long_names_are_told_in_short() {
+        let told = shortened(&"ä".repeat(1 << 20));
+        assert_eq!(told.chars().count(), 101);
+    }
+}

@@ -1,0 +1,40 @@
+//! Models of other formats than ONNX, a folder or file each: read into the one graph that everything else knows.
+//!
+//! An operator whose meaning is the same as that of one of ONNX's becomes that one. All others keep their own name
+//! and get the format's domain, so that nobody takes them for what they aren't; shapes that the file states are
+//! declared with their values. Parts that can't be read are left out and told as losses.
+
+pub(crate) mod assembly;
+pub(crate) mod om;
+pub(crate) mod protobuf;
+
+use bytes::Bytes;
+
+use crate::model_kind::ModelKind;
+use crate::provenance::ReadModel;
+
+/// Why a file of another format can't be read at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the texts say what the fields are")]
+pub enum FormatError {
+    #[error("{text}, at offset {offset}")]
+    At { offset: usize, text: String },
+    #[error("{text}, in line {line}")]
+    Line { line: usize, text: String },
+    #[error("{0}")]
+    Whole(String),
+}
+
+impl FormatError {
+    pub(crate) fn at(offset: usize, text: impl Into<String>) -> Self {
+        Self::At { offset, text: text.into() }
+    }
+}
+
+/// Reads a model that isn't ONNX.
+pub(crate) fn read(kind: ModelKind, bytes: &Bytes) -> Result<ReadModel, FormatError> {
+    match kind {
+        ModelKind::Onnx => Err(FormatError::Whole("it is ONNX".to_owned())),
+        ModelKind::Om => om::read(bytes),
+    }
+}

@@ -1,0 +1,68 @@
+//! Facts that a model states about its compilation.
+
+use opscope_trace::units;
+
+use super::super::protobuf::Message;
+use super::attributes::{AttributeValue, Dictionary, MODEL_ATTRIBUTES};
+use super::container::Container;
+use crate::provenance::{Provenance, StatedValue};
+
+/// The words of the model's attributes, with titles and keys.
+const TEXTS: [(&str, &str, &str); 5] = [
+    ("soc_version", "chip", "soc_version"),
+    ("atc_version", "converter", "atc_version"),
+    ("opp_version", "kernels of", "opp_version"),
+    ("framework_type", "made from", "framework"),
+    ("atc_cmdline", "command", "atc_command"),
+];
+
+/// Its sizes and numbers.
+const NUMBERS: [(&str, &str, &str, bool); 9] = [
+    ("memory_size", "memory", "memory_bytes", true),
+    ("weight_size", "of weights", "weight_bytes", true),
+    ("zero_copy_memory_size", "zero copy", "zero_copy_bytes", true),
+    ("host_memory_size", "on the host", "host_memory_bytes", true),
+    ("p2p_memory_size", "peer to peer", "p2p_memory_bytes", true),
+    ("variable_size", "variables", "variable_bytes", true),
+    ("stream_num", "streams", "streams", false),
+    ("event_num", "events", "events", false),
+    ("label_num", "labels", "labels", false),
+];
+
+/// Puts the facts into words and numbers.
+pub(super) fn state(
+    container: &Container<'_>,
+    model: Message<'_>,
+    dictionary: &Dictionary<'_>,
+    provenance: &mut Provenance,
+) {
+    let header = &container.header;
+    provenance.state_text("name", "name", header.name.clone());
+    let attributes = dictionary.attributes(model, MODEL_ATTRIBUTES);
+    let found = |name: &str| {
+        let attribute = attributes.iter().find(|(known, _)| known == name);
+        attribute.and_then(|(_, attribute)| attribute.value(dictionary))
+    };
+    for (name, title, key) in TEXTS {
+        if let Some(AttributeValue::Text(text)) = found(name) {
+            provenance.state_text(title, key, text.into_owned());
+        }
+    }
+    provenance.state_text("platform", "platform_version", header.platform.clone());
+    for (name, title, key, is_bytes) in NUMBERS {
+        let value = found(name).and_then(|value| u64::try_from(value.int()?).ok());
+        // Zeros of what a model may do without would only hide what it needs.
+        let Some(value) = value.filter(|value| *value > 0 || name == "memory_size") else { continue };
+        let value = if is_bytes { StatedValue::Bytes(value) } else { StatedValue::Count(value) };
+        provenance.state(title, key, value);
+    }
+    let parts = container.partitions.iter().filter(|partition| !partition.bytes.is_empty());
+    let parts: Vec<String> =
+        parts.map(|part| format!("{} {}", part.kind.word(), units::bytes(part.bytes.len() as f64))).collect();
+    provenance.state_text("parts", "partitions", parts.join(", "));
+    if header.model_count > 1 {
+        provenance.state("models", "models", StatedValue::Count(header.model_count.into()));
+        let losses = &mut provenance.losses;
+        losses.push(format!("the file has {} models, of which the first is read", header.model_count));
+    }
+}

@@ -1,0 +1,301 @@
+//! The graph of a model: operators as nodes under their own names, constants as weights, graphs that others run
+//! in their place.
+//!
+//! A model of open sizes has its operators in graphs that operators of the first one run. Where such an operator does
+//! nothing but run one graph (`PartitionedCall`), that graph's inputs and outputs are tied to its own; the graphs of
+//! conditions and loops are added beside the operator that runs them.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+
+use super::super::FormatError;
+use super::super::assembly::{self, Assembly, Told};
+use super::super::protobuf::Message;
+use super::attributes::{Attribute, AttributeValue, Dictionary};
+use super::container::Partition;
+use super::operator::{Described, Operator};
+use crate::proto::{AttributeProto, NodeProto};
+use crate::provenance::Origin;
+
+/// Lists of more elements aren't kept as attributes.
+const MOST_LISTED: usize = 32;
+
+/// Graphs in graphs, of which no real model has more.
+const MOST_DEPTH: usize = 32;
+
+const GRAPH: u64 = 7;
+const OPERATOR: u64 = 6;
+
+struct Reader<'b, 'r> {
+    dictionary: &'r Dictionary<'b>,
+    file: &'r Bytes,
+    weights: Option<Partition<'b>>,
+    graphs: HashMap<Cow<'b, str>, Message<'b>>,
+    entered: HashSet<Cow<'b, str>>,
+    assembly: Assembly,
+    cut: Vec<String>,
+    unconnected: Told,
+}
+
+/// The operator that runs a graph.
+struct Parent<'p> {
+    name: &'p str,
+    inputs: &'p [String],
+    /// Whether inputs and outputs of both are the same.
+    is_tied: bool,
+}
+
+/// Puts the graph together.
+///
+/// # Errors
+/// When the model has no graph, or too large a one.
+pub(super) fn assemble<'b>(
+    model: Message<'b>,
+    dictionary: &Dictionary<'b>,
+    file: &Bytes,
+    weights: Option<Partition<'b>>,
+) -> Result<Assembly, FormatError> {
+    let mut graphs = model.each().filter(|(field, _)| *field == GRAPH).map(|(_, graph)| graph.message());
+    let first = graphs.next().ok_or_else(|| {
+        FormatError::at(model.offset, "the model has no graph; its file is cut off or damaged")
+    })?;
+    let name = first.sub(1);
+    let mut reader = Reader {
+        dictionary,
+        file,
+        weights,
+        graphs: graphs.map(|graph| (String::from_utf8_lossy(graph.sub(1).bytes), graph)).collect(),
+        entered: HashSet::new(),
+        assembly: Assembly::new(&String::from_utf8_lossy(name.bytes)),
+        cut: Vec::new(),
+        unconnected: Told::default(),
+    };
+    reader.graph(first, None, 0)?;
+    let fault = {
+        let mut fields = model.fields();
+        fields.by_ref().for_each(drop);
+        fields.fault
+    };
+    let Reader { mut assembly, cut, unconnected, .. } = reader;
+    let losses = &mut assembly.provenance.losses;
+    losses.extend(
+        fault.map(|fault| format!("the model's graph is damaged: {fault}; what comes before was read")),
+    );
+    losses.extend(cut);
+    losses.extend(
+        unconnected.sentence("graphs of conditions and loops stand beside the operator that runs them"),
+    );
+    Ok(assembly)
+}
+
+/// The name of an operator's output.
+fn value(operator: &str, output: usize) -> String {
+    format!("{operator}:{output}")
+}
+
+impl<'b> Reader<'b, '_> {
+    fn graph(
+        &mut self,
+        graph: Message<'b>,
+        parent: Option<Parent<'_>>,
+        depth: usize,
+    ) -> Result<(), FormatError> {
+        let mut fields = graph.fields();
+        while let Some((field, message)) = fields.next() {
+            // One that is cut off says too little of itself.
+            if field == OPERATOR && fields.fault.is_none() {
+                let operator = Operator::of(message.message(), self.dictionary);
+                self.operator(&operator, parent.as_ref(), depth)?;
+            }
+        }
+        if let Some(fault) = fields.fault {
+            self.cut.push(format!("a graph is cut off: {fault}; the operators before were read"));
+        }
+        Ok(())
+    }
+
+    fn operator(
+        &mut self,
+        operator: &Operator<'b>,
+        parent: Option<&Parent<'_>>,
+        depth: usize,
+    ) -> Result<(), FormatError> {
+        match &*operator.op_type {
+            "Data" | "AippData" | "AnnData" | "RefData" => self.input(operator, parent),
+            "NetOutput" => self.outputs(operator, parent),
+            "Const" | "Constant" | "FileConstant" => self.constant(operator)?,
+            _ => {
+                let inputs = self.inputs(operator);
+                if !operator.subgraphs.is_empty() && depth < MOST_DEPTH {
+                    let is_tied = operator.op_type == "PartitionedCall" && operator.subgraphs.len() == 1;
+                    if !is_tied {
+                        self.node(operator, inputs.clone())?;
+                    }
+                    for name in &operator.subgraphs {
+                        let Some(graph) = self.graphs.get(name).copied() else { continue };
+                        if !self.entered.insert(name.clone()) {
+                            continue;
+                        }
+                        if !is_tied {
+                            self.unconnected.add(|| name.to_string());
+                        }
+                        let parent = Parent { name: &operator.name, inputs: &inputs, is_tied };
+                        self.graph(graph, Some(parent), depth + 1)?;
+                    }
+                } else {
+                    self.node(operator, inputs)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The values that an operator reads; −1 is an order without data.
+    fn inputs(&self, operator: &Operator<'b>) -> Vec<String> {
+        let data = operator.inputs.iter().filter(|input| !input.ends_with(":-1"));
+        data.map(
+            |input| if input.contains(':') || input.is_empty() { input.to_string() } else { value(input, 0) },
+        )
+        .collect()
+    }
+
+    fn input(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) {
+        let name = value(&operator.name, 0);
+        let described = operator.output_tensors.first().map(|tensor| Described::of(*tensor, self.dictionary));
+        if let Some(Parent { inputs, is_tied: true, .. }) = parent {
+            let index = operator.value("_parent_node_index", self.dictionary).and_then(|value| value.int());
+            let index = index.and_then(|index| usize::try_from(index).ok());
+            if let Some(given) = index.and_then(|index| inputs.get(index)) {
+                return self.assembly.alias(name, given.clone());
+            }
+        }
+        self.assembly.input(&name, described.as_ref().map(|described| &described.tensor));
+    }
+
+    fn outputs(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) {
+        let tensors: Vec<Described> =
+            operator.input_tensors.iter().map(|tensor| Described::of(*tensor, self.dictionary)).collect();
+        for (place, input) in self.inputs(operator).into_iter().enumerate() {
+            let described = tensors.get(place);
+            match parent {
+                None => self.assembly.output(&input, described.map(|described| &described.tensor)),
+                Some(Parent { is_tied: false, .. }) => {}
+                Some(parent) => {
+                    let index = described.and_then(|described| described.parent_index);
+                    let index = index.and_then(|index| usize::try_from(index).ok()).unwrap_or(place);
+                    self.assembly.alias(value(parent.name, index), input);
+                }
+            }
+        }
+    }
+
+    fn constant(&mut self, operator: &Operator<'b>) -> Result<(), FormatError> {
+        self.assembly.count(1)?;
+        let stored = operator.attributes.iter().find(|(name, _)| name == "value");
+        let tensor = stored.and_then(|(_, attribute)| attribute.tensor());
+        let described = tensor.map(|tensor| tensor.sub(1)).or(operator.output_tensors.first().copied());
+        let Some(described) = described.map(|tensor| Described::of(tensor, self.dictionary)) else {
+            return Ok(());
+        };
+        let name = value(&operator.name, 0);
+        let dims = described.tensor.dims.clone().unwrap_or_default();
+        let mut weight = assembly::weight(&name, described.tensor.data_type, &dims);
+        let elements = crate::element_count(&weight.dims.iter().map(|&n| n as u64).collect::<Vec<_>>());
+        let expected = elements.and_then(|elements| described.tensor.data_type.bytes(elements));
+        if described.is_plain && expected.is_some() {
+            let own = tensor.map(|tensor| tensor.sub(2)).filter(|data| !data.bytes.is_empty());
+            let data = own.map(|data| data.bytes).or_else(|| {
+                let (bytes, offset) = described.weight;
+                let bytes = if bytes == 0 { expected? } else { bytes };
+                let begin = usize::try_from(offset).ok()?;
+                self.weights?.bytes.get(begin..begin.checked_add(usize::try_from(bytes).ok()?)?)
+            });
+            // Weights stay in the file; those that are padded or in a device's order have no data here.
+            let data = data.filter(|data| !data.is_empty() && Some(data.len() as u64) == expected);
+            weight.raw_data = data.map(|data| self.file.slice_ref(data));
+        }
+        self.assembly.weight(weight);
+        Ok(())
+    }
+
+    fn node(&mut self, operator: &Operator<'b>, inputs: Vec<String>) -> Result<(), FormatError> {
+        let mut attributes = self.attributes(operator);
+        let mut formats = |name: &str, tensors: &[Message<'b>]| {
+            let described: Vec<Described> =
+                tensors.iter().map(|tensor| Described::of(*tensor, self.dictionary)).collect();
+            if described.iter().any(Described::is_there) {
+                attributes.push(assembly::strings(name, described.iter().map(|it| it.device.as_str())));
+            }
+            described
+        };
+        let inputs_described = formats("input_formats", &operator.input_tensors);
+        let outputs = formats("output_formats", &operator.output_tensors);
+        if inputs_described.iter().any(Described::is_there) {
+            let layouts = inputs_described.iter().map(|it| it.layout.as_str());
+            attributes.push(assembly::strings("input_layouts", layouts));
+        }
+        let names: Vec<String> = (0..outputs.len()).map(|output| value(&operator.name, output)).collect();
+        for (name, described) in names.iter().zip(&outputs) {
+            if described.is_there() && !self.assembly.has(name) {
+                self.assembly.declare(name, &described.tensor);
+            }
+        }
+        let node = NodeProto {
+            name: Some(operator.name.to_string()),
+            op_type: Some(operator.op_type.to_string()),
+            domain: Some(super::DOMAIN.to_owned()),
+            input: inputs,
+            output: names,
+            attribute: attributes,
+            ..Default::default()
+        };
+        let origin = self.origin(operator);
+        self.assembly.node(node, origin)
+    }
+
+    /// The attributes of an operator that say how it computes; those that begin with an underscore and the like
+    /// are the compiler's own.
+    fn attributes(&self, operator: &Operator<'b>) -> Vec<AttributeProto> {
+        let is_shown = |name: &str| {
+            !name.starts_with('_')
+                && !name.ends_with("_pattern")
+                && !["tvm_", "tbe_", "op_para", "ub_atomic"].iter().any(|start| name.starts_with(start))
+        };
+        let shown = operator.attributes.iter().filter(|(name, _)| is_shown(name));
+        shown.filter_map(|(name, attribute)| self.attribute(name, attribute)).collect()
+    }
+
+    fn attribute(&self, name: &str, attribute: &Attribute<'b>) -> Option<AttributeProto> {
+        Some(match attribute.value(self.dictionary)? {
+            AttributeValue::Text(text) if text.len() <= 1024 => assembly::string(name, &text),
+            AttributeValue::Int(value) => assembly::int(name, value),
+            AttributeValue::Float(value) => assembly::float(name, value),
+            AttributeValue::Texts(texts) if texts.len() <= MOST_LISTED => assembly::strings(name, texts),
+            AttributeValue::Ints(values) if values.len() <= MOST_LISTED => assembly::ints(name, values),
+            AttributeValue::Floats(values) if values.len() <= MOST_LISTED => assembly::floats(name, values),
+            _ => return None,
+        })
+    }
+
+    /// The operators before the conversion that one stands for.
+    fn origin(&self, operator: &Operator<'b>) -> Option<Origin> {
+        let words = |name: &str| operator.words(name, self.dictionary);
+        let names = words("_datadump_original_op_names");
+        let names = if names.is_empty() { words("original_op_names") } else { names };
+        let mut passes = words("pass_name");
+        for pass in words("pass_name_ub") {
+            if !passes.contains(&pass) {
+                passes.push(pass);
+            }
+        }
+        let engine = ["_ge_attr_op_kernel_lib_name", "_engine_type"]
+            .iter()
+            .find_map(|name| words(name).into_iter().next().filter(|word| !word.is_empty()));
+        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let types = words("_datadump_original_op_types");
+        let is_known = !names.is_empty() || !passes.is_empty() || engine.is_some();
+        is_known.then_some(Origin { names, types, passes, engine })
+    }
+}

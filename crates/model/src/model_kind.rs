@@ -1,0 +1,52 @@
+//! The kinds of model files, and how a file's content tells them.
+
+use std::fmt;
+
+use crate::formats;
+
+/// The kind of a model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ModelKind {
+    /// An ONNX model, which engines can run and opscope can rewrite.
+    Onnx,
+    /// A compiled model of Ascend, the offline model (`.om`).
+    Om,
+}
+
+impl ModelKind {
+    /// How many bytes from the beginning of a file tell its kind.
+    pub const HEAD: usize = 64 << 10;
+
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Onnx, Self::Om];
+
+    /// A noun phrase for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Onnx => "an ONNX model",
+            Self::Om => "an offline model of Ascend (.om)",
+        }
+    }
+
+    /// The kind of a file by its beginning; `None` for ONNX, which has no signature, and for files that are no
+    /// model of a kind that is read.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        formats::om::is_one(head).then_some(Self::Om)
+    }
+
+    /// The way from a model of this kind to one that can be run and rewritten, as the end of a sentence.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Onnx => "",
+            Self::Om => {
+                "it is compiled for its chip and nothing else: give the .onnx file that it was converted from"
+            }
+        }
+    }
+}
+
+impl fmt::Display for ModelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

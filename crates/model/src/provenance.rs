@@ -1,0 +1,89 @@
+//! Facts that a model's file states beside the graph: how it was made, and which operators of the model before
+//! its conversion each of its operators stands for.
+
+use std::collections::HashMap;
+
+use crate::model_kind::ModelKind;
+
+/// A value of a fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatedValue {
+    /// Words.
+    Text(String),
+    /// A number of something.
+    Count(u64),
+    /// A size in bytes.
+    Bytes(u64),
+}
+
+/// Something that a file states of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    /// A title for people, of few letters.
+    pub title: &'static str,
+    /// The key for programs.
+    pub key: &'static str,
+    /// The fact.
+    pub value: StatedValue,
+}
+
+/// The operators of the model before its conversion that an operator stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Their names, in the order of the file.
+    pub names: Vec<String>,
+    /// Their types, as far as the file states them; not always one for each name.
+    pub types: Vec<String>,
+    /// The converter's passes that made the operator, in their order.
+    pub passes: Vec<String>,
+    /// The library or engine that executes it, in the converter's words.
+    pub engine: Option<String>,
+}
+
+impl Origin {
+    /// Whether several operators became one.
+    pub fn is_fused(&self) -> bool {
+        self.names.len() > 1
+    }
+}
+
+/// Facts of a model's file beside its graph.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    /// Facts about the whole file, in the order in which they are shown.
+    pub stated: Vec<Stated>,
+    /// Sentences about parts that could not be read, or were left out.
+    pub losses: Vec<String>,
+    /// By the name of an operator. One that isn't there stands for the operator of its own name.
+    pub origins: HashMap<String, Origin>,
+}
+
+impl Provenance {
+    /// The chip that a model was compiled for.
+    pub fn chip(&self) -> Option<&str> {
+        self.stated.iter().find(|fact| fact.key == "soc_version").and_then(|fact| match &fact.value {
+            StatedValue::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn state(&mut self, title: &'static str, key: &'static str, value: StatedValue) {
+        self.stated.push(Stated { title, key, value });
+    }
+
+    /// States words, unless there are none.
+    pub(crate) fn state_text(&mut self, title: &'static str, key: &'static str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.state(title, key, StatedValue::Text(text));
+        }
+    }
+}
+
+/// A model of another format as it becomes one graph.
+#[derive(Debug)]
+pub(crate) struct ReadModel {
+    pub kind: ModelKind,
+    pub proto: crate::proto::ModelProto,
+    pub provenance: Provenance,
+}

@@ -1,0 +1,44 @@
+//! Models of other kinds than ONNX, which are looked at beside profiles of them. `opscope-model` tells them and
+//! reads them.
+
+use opscope_model::ModelKind;
+
+use crate::about::{About, FormatKind, Tried};
+use crate::format::{Format, Reader};
+use crate::look::Look;
+
+/// Compiled models of Ascend.
+pub static OM: Format = Format {
+    name: "an offline model of Ascend (.om)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "ATC of CANN, seen in 8.0 and in those of phones (2020)",
+        reads: "operators with shapes, formats, attributes, engines and the operators and passes that each was made \
+                of; chip, versions, memory, parts; plain weights where they lie",
+        written_by: None,
+        lacks: "tasks and kernels; weights in the device's order; encrypted models; those of boards (PICO)",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::Om),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
+/// The formats, one for each kind.
+pub static ALL: [&Format; 1] = [&OM];
+
+fn is(look: &Look, kind: ModelKind) -> bool {
+    !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_model_has_a_format_of_its_name() {
+        let names: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+        let kinds: Vec<&str> =
+            ModelKind::ALL.iter().filter(|kind| **kind != ModelKind::Onnx).map(|kind| kind.name()).collect();
+        assert_eq!(names, kinds);
+    }
+}

@@ -1,0 +1,97 @@
+//! Models of other kinds than ONNX: what they are, what was fused, advice with them, and what can't be done.
+
+mod common;
+
+use common::{Place, number};
+use opscope_testing::om_file::{Form, small};
+
+/// Two inferences of the small model that `om_file` makes.
+const PROFILE: &str = "\
+Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)
+0,1,1,3,trans_TransData_0,TransData,AI_CORE,100,10,0
+0,1,2,3,conv/relu,Conv2D,AI_CORE,110,30,0
+0,1,3,3,add,Add,AI_CORE,140,5,0
+";
+
+fn om() -> Place {
+    let place = Place::new();
+    place.write("model.om", small(Form::New));
+    place.write("op_summary_0.csv", PROFILE);
+    place
+}
+
+#[test]
+fn an_offline_model_is_described_by_its_compilation_operators_and_sizes() {
+    let place = om();
+    let text = place.done(&["info", "model.om"]).stdout;
+    for words in [
+        "an offline model of Ascend (.om)",
+        "Ascend310B4",
+        "made from",
+        "3 nodes: Add 1, Conv2D 1, TransData 1",
+        "image:0 float16 [1,3,8,8]",
+        "1 operator of 2 before",
+        "AIcoreEngine 3",
+        "graph",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!text.contains("ai.onnx") && !text.contains("missing"), "{text}");
+    let json = place.done(&["info", "model.om", "--nodes", "--json"]).json();
+    assert_eq!(json["kind"], "an offline model of Ascend (.om)");
+    assert_eq!(number(&json, "/content/memory_bytes"), 11_275_776.0);
+    assert_eq!(number(&json, "/content/weights/elements"), 224.0);
+    let nodes = json["nodes"]["rows"].as_array().or(json["nodes"].as_array()).expect("the nodes");
+    let conv = nodes.iter().find(|node| node["name"] == "conv/relu").expect("the convolution");
+    assert_eq!((conv["flops"].as_u64(), conv["parameters"].as_u64()), (Some(8 * 64 * 55), Some(224)));
+    // A file that is cut off says what it lacks, and what it has is shown.
+    let whole = small(Form::Old);
+    place.write("cut.om", &whole[..whole.len() - 100]);
+    let text = place.done(&["info", "cut.om"]).stdout;
+    assert!(text.contains("lost") && text.contains("cut off") && text.contains("Conv2D 1"), "{text}");
+    place.write("head.om", &whole[..300]);
+    place.fails(1, &[], &["info", "head.om"]);
+    place.fails(1, &["head.om", "offset"], &["fusion", "head.om"]);
+}
+
+#[test]
+fn an_offline_model_says_itself_what_was_fused() {
+    let place = om();
+    let text = place.done(&["fusion", "model.om"]).stdout;
+    assert!(text.contains("made 3 operators of 3 before: 1 stand for 2 of them"), "{text}");
+    assert!(text.contains("of: conv + relu") && text.contains("by: TbeConvReluFusionPass"), "{text}");
+    let text = place.done(&["fusion", "model.om", "--all"]).stdout;
+    assert!(text.contains("trans_TransData_0  added"), "{text}");
+    let json = place.done(&["fusion", "model.om", "--json"]).json();
+    assert_eq!(json["fused"]["fused"][0]["of_types"], serde_json::json!(["Conv2D", "Relu"]));
+    assert_eq!(json["fused"]["added"][0]["name"], "trans_TransData_0");
+    assert!(json.get("chains").is_none(), "chains are of models that are yet to be converted");
+    place.fails(2, &["converted already"], &["fusion", "model.om", "--switch-file", "switch.cfg"]);
+}
+
+#[test]
+fn advice_on_a_profile_is_joined_with_the_model_that_ran() {
+    let place = om();
+    let answer = place.done(&["advise", "op_summary_0.csv", "--model", "model.om"]);
+    assert!(!answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    let answer = place.done(&["advise", "model.om", "--json"]);
+    assert!(answer.json()["findings"].is_array());
+    place.done(&["report", "op_summary_0.csv", "--model", "model.om", "-o", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (facts, _) = common::report(&page);
+    assert!(facts.to_string().contains("trans_TransData_0"), "the graph has the model's operators");
+}
+
+#[test]
+fn an_offline_model_is_neither_run_nor_rewritten_and_the_way_out_is_told() {
+    let place = om();
+    for arguments in [
+        &["run", "model.om"][..],
+        &["rewrite", "model.om", "-o", "out.onnx"],
+        &["tune", "model.om"],
+        &["check", "--candidate", "model.om", "--baseline", "model.om"],
+    ] {
+        place.fails(1, &["an offline model of Ascend", ".onnx"], arguments);
+    }
+    place.fails(1, &["model.om", "--model"], &["analyze", "model.om"]);
+}
