@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io::{self, BufWriter, Write};
 
 use criterion::{Criterion, Throughput};
-use opscope_formats::chrome;
+use opscope_formats::{chrome, perfetto};
 use opscope_trace::{Task, TaskId, Trace};
 use serde::Serialize;
 
@@ -37,6 +37,18 @@ fn main() {
             "opscope, file",
             Box::new(|| {
                 black_box(chrome::write_file(&trace, &path).expect("a file"));
+            }),
+        ),
+        (
+            "opscope, Perfetto's packets, no output",
+            Box::new(|| {
+                black_box(perfetto::write(&trace, io::sink()).expect("no output"));
+            }),
+        ),
+        (
+            "opscope, Perfetto's packets, file",
+            Box::new(|| {
+                black_box(perfetto::write_file(&trace, &path).expect("a file"));
             }),
         ),
         ("serde_json, no output", Box::new(|| write_peer(&events, io::sink()))),

@@ -22,8 +22,8 @@
 //! A module uses only those below it.
 //!
 //! ```text
-//! perfetto: Chrome's rows, and protobuf: the wire format
-//! chrome      megengine      onnxruntime      sqlite       a module for each format
+//! perfetto, xplane: over protobuf, the wire format;  nsight: over other_database, tables of other programs
+//! chrome      megengine      onnxruntime      sqlite      rocm      perf       a module for each format
 //!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
 //!     json        input: mapped or unpacked ─► memory       reading
@@ -35,13 +35,18 @@ pub mod encoding;
 pub mod input;
 pub mod megengine;
 pub mod memory;
+pub mod nsight;
 pub mod onnxruntime;
+pub mod other_database;
+pub mod perf;
 pub mod perfetto;
 pub mod protobuf;
 pub mod reading;
+pub mod rocm;
 pub mod spreadsheet;
 pub mod sqlite;
 pub mod sqlite_file;
+pub mod xplane;
 
 mod json;
 mod own_files;

@@ -166,6 +166,17 @@ fn texts(corpus: &Path) {
     for target in ["perfetto", "any_file"] {
         save(corpus, target, "packets", &packets);
     }
+    for (name, table) in ROCM {
+        save(corpus, "rocm", name, table.as_bytes());
+    }
+    save(corpus, "any_file", "rocm_kernels", ROCM[0].1.as_bytes());
+    save(corpus, "nsight_compute", "raw", KERNELS.as_bytes());
+    save(corpus, "nsight_lines", "events", EVENTS.as_bytes());
+    save(corpus, "perf", "samples", SAMPLES.as_bytes());
+    save(corpus, "perf", "folded", b"main;run;gemm 25\nmain;run 5\n");
+    for target in ["xplane", "any_file"] {
+        save(corpus, target, "space", &space());
+    }
     for target in ["onnxruntime", "any_file"] {
         save(corpus, target, "session", SESSION.as_bytes());
     }
@@ -178,6 +189,114 @@ fn texts(corpus: &Path) {
         .expect("memory");
     save(corpus, "megengine", "session", &profile);
     save(corpus, "megengine_analyze", "session", &[&[0], &*profile].concat());
+}
+
+/// Tables of rocprofv3: kernels, calls, copies, counters, sums.
+const ROCM: [(&str, &str); 5] = [
+    (
+        "kernels",
+        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Dispatch_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n\
+         \"KERNEL_DISPATCH\",\"Agent 2\",1,3,1,\"void add<float>(float*, int)\",7,1000,1500\n\
+         \"KERNEL_DISPATCH\",2,1,3,2,\"sub(float*, int)\",9,2000,2300\n",
+    ),
+    (
+        "calls",
+        "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n\
+         \"HIP_RUNTIME_API\",\"hipLaunchKernel\",717,718,7,900,910\n\
+         \"MARKER_CORE_API\",\"step\",717,718,8,850,2960\n",
+    ),
+    (
+        "copies",
+        "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n\
+         \"MEMORY_COPY\",\"MEMORY_COPY_HOST_TO_DEVICE\",3,\"Agent 0\",\"Agent 2\",20,2960,3060\n",
+    ),
+    (
+        "counters",
+        "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n\
+         7,1,\"Agent 2\",1,\"add(float*, int)\",\"SQ_WAVES\",16384.000000,1000,1500\n",
+    ),
+    (
+        "totals",
+        "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\
+         \"add(float*, int)\",2,600,300.000000,66.6,100,500,2.0e+02\n",
+    ),
+];
+
+/// A database of Nsight Systems with a kernel, a copy, their calls and a range.
+const NSIGHT: &str = "
+    CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+    INSERT INTO StringIds VALUES (1, 'void gemm<float>(int)'), (2, 'gemm'), (3, 'cudaLaunchKernel_v7000');
+    CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, nameId INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 110, 83886086, 1, 3), (120, 130, 83886086, 2, 3);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT,
+        globalPid INT, demangledName INT, shortName INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (200, 290, 0, 7, 1, 83886080, 1, 2);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, streamId INT, correlationId INT,
+        globalPid INT, bytes INT, copyKind INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (300, 350, 0, 7, 2, 83886080, 4096, 1);
+    CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT, textId INT, domainId INT);
+    INSERT INTO NVTX_EVENTS VALUES (90, 400, 59, 'step', 83886086, NULL, 0), (95, NULL, 34, 'mark', 83886086, NULL, 0);
+    CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);
+    INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA Test');";
+
+/// Lines of JSON of Nsight Systems: texts, a call, a kernel, a wait, a range.
+const EVENTS: &str = r#"{"data":["[unknown]","void gemm<float>(int)","gemm","cudaLaunchKernel_v7000"]}
+{"Type":48,"TraceProcessEvent":{"startNs":"100","endNs":"110","correlationId":7,"name":"3","globalTid":"83886086"}}
+{"Type":79,"CudaEvent":{"startNs":"200","endNs":"290","correlationId":7,"deviceId":0,"contextId":"1","streamId":"7","globalPid":"83886080","kernel":{"demangledName":"1","shortName":"2"}}}
+{"Type":106,"CudaEvent":{"startNs":"300","endNs":"310","contextId":"1","streamId":"7","globalPid":"83886080","sync":{"syncType":"SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE"}}}
+{"Type":59,"NvtxEvent":{"Timestamp":"10","Text":"step","GlobalTid":"83886086","EndTimestamp":"90","DomainId":"0"}}
+"#;
+
+/// A raw page of Nsight Compute.
+const KERNELS: &str = "\"ID\",\"Process ID\",\"Kernel Name\",\"Stream\",\"Device\",\"dram__bytes.sum\",\"gpu__time_duration.sum\"\n\
+    \"\",\"\",\"\",\"\",\"\",\"Mbyte\",\"usecond\"\n\"0\",\"7\",\"gemm(float *)\",\"7\",\"0\",\"1,234.5\",\"2.50\"\n\
+    \"1\",\"7\",\"relu(float *)\",\"13\",\"0\",\"10\",\"1,000.25\"\n";
+
+/// Samples of perf with a stack, and on one line.
+const SAMPLES: &str = "python 7/8 [003]  12.345678:  250000 cpu-clock:pppH:\n\t 7f3a gemm(int)+0x1f (libblas.so)\n\t \
+    55d0 main+0x10 (python)\n\npython 7 12.5: cpu-clock:  55d0 main+0x10 (python)\n";
+
+/// A space of a GPU with a kernel, and of the host with the call that launched it.
+fn space() -> Vec<u8> {
+    use opscope_formats::protobuf::{push_bytes, push_message, push_number};
+    let named = |out: &mut Vec<u8>, field: u32, names: &[&str]| {
+        for (number, name) in names.iter().enumerate() {
+            push_message(out, field, |entry| {
+                push_number(entry, 1, number as u64 + 1);
+                push_message(entry, 2, |row| push_bytes(row, 2, name.as_bytes()));
+            });
+        }
+    };
+    let mut out = Vec::new();
+    for (plane, line, event) in
+        [("/device:GPU:0", "Stream #7(Compute)", "gemm"), ("/host:CUPTI", "python/5", "cuLaunchKernel")]
+    {
+        push_message(&mut out, 1, |row| {
+            push_bytes(row, 2, plane.as_bytes());
+            push_message(row, 3, |row| {
+                push_bytes(row, 2, line.as_bytes());
+                push_number(row, 3, 1_000);
+                for offset in [0, 5_000] {
+                    push_message(row, 4, |event| {
+                        push_number(event, 1, 1);
+                        push_number(event, 2, offset);
+                        push_number(event, 3, 3_000);
+                        push_message(event, 4, |stat| {
+                            push_number(stat, 1, 1);
+                            push_number(stat, 3, 40 + offset);
+                        });
+                        push_message(event, 4, |stat| {
+                            push_number(stat, 1, 2);
+                            push_number(stat, 7, 3);
+                        });
+                    });
+                }
+            });
+            named(row, 4, &[event]);
+            named(row, 5, &["correlation_id", "hlo_op", "dot.7"]);
+        });
+    }
+    out
 }
 
 /// Inputs of what reads several files.
@@ -433,6 +552,13 @@ fn joined(profile: &Path) -> Joined {
 /// If they can't be made.
 pub fn databases(target: &str) -> Vec<Vec<u8>> {
     let work = tempfile::tempdir().expect("a temporary directory");
+    if target == "nsight_systems" {
+        let path = work.path().join("report.sqlite");
+        let database = rusqlite::Connection::open(&path).expect("space on disk");
+        database.execute_batch(NSIGHT).expect("SQL");
+        drop(database);
+        return vec![std::fs::read(path).expect("a database")];
+    }
     let databases = samples().into_iter().take(2).enumerate().filter_map(|(number, options)| {
         let profile = write_sample(&work.path().join(number.to_string()), options).expect("space on disk");
         let joined = joined(&profile);

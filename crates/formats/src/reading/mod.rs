@@ -2,9 +2,11 @@
 
 pub mod decimal;
 mod iterations;
+mod launches;
 mod stop;
 
 pub use iterations::{Iterations, Row};
+pub use launches::Launches;
 pub use stop::{Read, Stop};
 
 /// Times since 1970 that are later than this (in nanoseconds, September 2001) can be no time since

@@ -97,6 +97,37 @@ pub fn perfetto(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(read, trail);
 }
 
+/// Profiles of TensorFlow and JAX.
+pub fn xplane(input: &[u8], trail: &mut Trail) {
+    ask_what_was_read(opscope_formats::xplane::read(input), trail);
+}
+
+/// Tables of rocprofv3.
+pub fn rocm(input: &[u8], trail: &mut Trail) {
+    ask_what_was_read(opscope_formats::rocm::read(input, &Default::default()), trail);
+}
+
+/// Samples of perf, and folded stacks.
+pub fn perf(input: &[u8], trail: &mut Trail) {
+    ask_what_was_read(opscope_formats::perf::read(input, &Default::default()), trail);
+}
+
+/// Tables of Nsight Compute.
+pub fn nsight_compute(input: &[u8], trail: &mut Trail) {
+    ask_what_was_read(opscope_formats::nsight::compute::read(input, &Default::default()), trail);
+}
+
+/// Lines of JSON of Nsight Systems.
+pub fn nsight_lines(input: &[u8], trail: &mut Trail) {
+    ask_what_was_read(opscope_formats::nsight::systems::read_lines(input, &Default::default()), trail);
+}
+
+/// Databases of Nsight Systems.
+pub fn nsight_systems(input: &[u8], trail: &mut Trail) {
+    let path = Path::new("input.sqlite");
+    ask_what_was_read(opscope_formats::nsight::systems::read_bytes(input, path, &Default::default()), trail);
+}
+
 /// Profiles of MegEngine.
 pub fn megengine(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(megengine::Profile::parse(input.to_vec()).map(|profile| profile.to_trace()), trail);

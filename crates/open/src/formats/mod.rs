@@ -9,17 +9,22 @@ pub mod ascend_table;
 pub mod board;
 pub mod chrome;
 pub mod megengine;
+pub mod nsight_compute;
+pub mod nsight_systems;
 pub mod onnx_model;
 pub mod onnxruntime;
 pub mod opscope_database;
 pub mod other_database;
 pub mod other_models;
+pub mod perf;
 pub mod perfetto;
+pub mod rocm;
+pub mod xplane;
 
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 18] = [
+pub static ALL: [&Format; 27] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -30,12 +35,21 @@ pub static ALL: [&Format; 18] = [
     &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,
+    &nsight_systems::FORMAT,
     &other_database::FORMAT,
+    &nsight_systems::LINES,
     &onnxruntime::FORMAT,
     &megengine::FORMAT,
     &ascend_communication::FORMAT,
     &chrome::FORMAT,
+    &xplane::FORMAT,
+    &xplane::FOLDER,
     &perfetto::FORMAT,
+    &nsight_compute::FORMAT,
+    &rocm::FORMAT,
+    &rocm::FOLDER,
     &ascend_table::FORMAT,
     &onnx_model::FORMAT,
+    &perf::FORMAT,
+    &perf::FOLDED,
 ];

@@ -19,6 +19,8 @@ Examples:
   opscope import profile.json.gz --trace timeline.pftrace --json
   opscope import trace_view.json             a timeline of PyTorch's profiler, msprof, or any other
   opscope import ascend_pytorch_profiler_0.db
+  opscope import report.sqlite               what 'nsys export --type sqlite' made of a report
+  opscope import run/                        the tables of rocprofv3, or the folder of a run of JAX
   opscope import run_ascend_pt/              a folder: whatever the Ascend tools left in it
   opscope import PROF_000001_20251009085320000_ABCDEFGH
                                              the raw directory of a run on an Ascend processor
@@ -40,8 +42,8 @@ its table losses. The raw files are never changed.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The profile: of ONNX Runtime, MegEngine, PyTorch or the Ascend tools, any timeline in Chrome's
-    /// format or Perfetto's, a folder of outputs or of raw directories, or opscope's own database
+    /// The profile: of ONNX Runtime, MegEngine, PyTorch, TensorFlow, JAX, Nsight, rocprofv3, perf or the Ascend
+    /// tools, any timeline in Chrome's format or Perfetto's, a folder of outputs or of raw directories, or opscope's own database
     // The files have an option of this name.
     #[arg(id = "input", value_name = "PROFILE")]
     profile: PathBuf,

@@ -55,8 +55,8 @@ impl AnswerArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Files")]
 pub struct FileArguments {
-    /// Write a timeline for Perfetto (FILE.pftrace, smaller and written faster), or for any viewer of Chrome's
-    /// JSON (any other name)
+    /// Write a timeline for Perfetto (FILE.pftrace, a quarter as large), or for any viewer of Chrome's JSON
+    /// (any other name)
     #[arg(long, value_name = "FILE.pftrace|FILE.json")]
     pub trace: Option<PathBuf>,
 

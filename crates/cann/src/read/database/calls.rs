@@ -4,7 +4,7 @@ use opscope_trace::{ApiCall, ApiLevel, LossKind, Range, RangeKind};
 
 use crate::vocabulary;
 
-use super::reader::Reader;
+use super::reader::{Reader, kind_of};
 use crate::database::schema::{CANN_API, MSTX_EVENTS, OSRT_API};
 use crate::kinds::level_name;
 
@@ -23,7 +23,7 @@ impl Reader<'_> {
         self.each_row(CANN_API.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, CANN_API.name),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, CANN_API.name),
             };
             let level = level_of(row.integer(2));
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(5)));
@@ -41,7 +41,7 @@ impl Reader<'_> {
             shapes += u64::from(row.integer(5).is_some());
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, "PYTORCH_API"),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, "PYTORCH_API"),
             };
             let start = start - reader.zero;
             let (thread, name) = (reader.thread(row.integer(3)), reader.text(row.integer(4)));
@@ -66,7 +66,7 @@ impl Reader<'_> {
         self.each_row(OSRT_API.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, OSRT_API.name),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, OSRT_API.name),
             };
             let (thread, name) = (reader.thread(row.integer(2)), reader.text(row.integer(3)));
             let (level, start) = (ApiLevel::System, start - reader.zero);
@@ -88,7 +88,7 @@ impl Reader<'_> {
         self.each_row(MSTX_EVENTS.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, MSTX_EVENTS.name),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, MSTX_EVENTS.name),
             };
             // `ENUM_MSTX_EVENT_TYPE`; 0 and 3 are marks.
             let kind = match row.integer(2) {

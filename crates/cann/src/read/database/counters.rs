@@ -7,8 +7,8 @@ use opscope_trace::{Counter, CounterId, LossKind, Nanoseconds, Sample, StringId}
 use crate::database::schema::{self, ENUM_MODULE, Table};
 use crate::{quantities, units};
 
-use super::query;
 use super::reader::Reader;
+use opscope_formats::other_database as query;
 
 /// The columns that say when a sample was taken.
 const TIME: [&str; 2] = ["timestampNs", "timestamp"];

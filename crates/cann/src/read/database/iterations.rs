@@ -7,7 +7,7 @@ use opscope_trace::{ApiLevel, Iteration, LossKind, ModelId, Nanoseconds, Task, T
 
 use crate::database::schema::TASK;
 
-use super::reader::Reader;
+use super::reader::{Reader, kind_of};
 use super::tasks::TaskRow;
 use opscope_formats::reading::Iterations;
 
@@ -25,7 +25,7 @@ impl Reader<'_> {
                 steps.push(Iteration { model: None, number, warm_up: false, start, duration });
                 any = true;
             }
-            Err(problem) => reader.trace.count_loss(problem.kind(), 1, "STEP_TIME"),
+            Err(problem) => reader.trace.count_loss(kind_of(problem), 1, "STEP_TIME"),
         });
         if any {
             steps.enter(&mut self.trace);

@@ -29,7 +29,6 @@ mod launch_sites;
 mod links;
 mod metrics;
 mod operation_devices;
-mod query;
 mod reader;
 mod run;
 mod stated;
@@ -43,9 +42,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use opscope_trace::{LossKind, Nanoseconds, Trace};
-use rusqlite::{Connection, MAIN_DB, OpenFlags};
+use rusqlite::Connection;
 
 use crate::database::schema;
+use opscope_formats::other_database::{self as query, from_bytes, has_journal, make_readable, open};
 use opscope_formats::reading::Stop;
 use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes, stoppable};
 use reader::Reader;
@@ -157,24 +157,8 @@ fn read_database(database: &Connection, missing: u64, stop: &Stop) -> Result<Tra
     Ok(trace)
 }
 
-/// Makes the tables of a damaged database readable as far as that goes; says whether it is one.
-fn make_readable(database: &Connection) -> rusqlite::Result<bool> {
-    let is_damaged = list_tables(database).is_err();
-    if is_damaged {
-        // SQLite refuses a file that is shorter than it says; with leave to repair its schema (which
-        // nothing here does) it reads what is there.
-        database.execute_batch("PRAGMA writable_schema = ON")?;
-        list_tables(database)?;
-    }
-    Ok(is_damaged)
-}
-
 fn has_tables(database: &Connection) -> bool {
     make_readable(database).is_ok() && has_principal_table(database)
-}
-
-fn list_tables(database: &Connection) -> rusqlite::Result<()> {
-    database.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 fn has_principal_table(database: &Connection) -> bool {
@@ -182,54 +166,4 @@ fn has_principal_table(database: &Connection) -> bool {
         .iter()
         .chain(&stated::STATED_TABLES)
         .any(|table| !query::columns(database, table).is_empty())
-}
-
-/// Opens a database as a file that nobody changes: no lock is taken and nothing written beside it,
-/// so that it may lie in a folder that can only be read.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    restrict(Connection::open_with_flags(immutable_uri(path), flags)?)
-}
-
-/// Opens a database that is in memory.
-fn from_bytes(bytes: &[u8]) -> rusqlite::Result<Connection> {
-    let mut database = Connection::open_in_memory()?;
-    database.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-    restrict(database)
-}
-
-/// Views and triggers of a file from anywhere get no say.
-fn restrict(database: Connection) -> rusqlite::Result<Connection> {
-    let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";
-    database.execute_batch(settings)?;
-    Ok(database)
-}
-
-/// The path as a URI with the word that nothing changes the file (SQLite's documentation, "URI
-/// Filenames").
-fn immutable_uri(path: &Path) -> String {
-    let mut uri = "file:".to_owned();
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let bytes = path.as_os_str().as_encoded_bytes();
-    if !bytes.starts_with(b"/") {
-        uri.push('/');
-    }
-    for &byte in bytes {
-        match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
-            b'/' | b'.' | b'-' | b'_' | b':' => uri.push(char::from(byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri.push_str("?mode=ro&immutable=1");
-    uri
-}
-
-/// Whether a journal with contents lies beside a database: a program was killed while writing it.
-fn has_journal(path: &Path) -> bool {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-wal");
-    std::fs::metadata(journal).is_ok_and(|found| found.len() > 0)
 }

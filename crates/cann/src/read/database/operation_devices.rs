@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::query;
 use super::tasks::TaskRow;
 use crate::database::schema::COMMUNICATION_TASK_INFO;
+use opscope_formats::other_database as query;
 
 /// The devices that tasks tell of the collective operations which they are steps of.
 pub(super) enum OperationDevices {

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use opscope_formats::reading::Stop;
 
 use super::launch_sites::Askers;
-use super::query::{self, Cells};
 use super::texts::Texts;
+use opscope_formats::other_database::{self as query, Cells, NoSpan};
 
 /// The state of reading, table after table.
 pub(super) struct Reader<'c> {
@@ -115,5 +115,13 @@ impl<'c> Reader<'c> {
             self.trace.count_loss(kind, rows, &table);
         }
         self.trace.count_loss(LossKind::MissingText, self.texts.missing, "STRING_IDS");
+    }
+}
+
+/// The kind of loss of a row without a span.
+pub(super) fn kind_of(problem: NoSpan) -> LossKind {
+    match problem {
+        NoSpan::Missing => LossKind::RowWithoutSpan,
+        NoSpan::EndsBeforeStart => LossKind::RowEndsBeforeStart,
     }
 }

@@ -7,8 +7,8 @@ use opscope_formats::reading::WALL_CLOCK;
 use crate::database::schema::{HOST_INFO, META_DATA, NPU_INFO, RANK_DEVICE_MAP, SESSION_TIME_INFO};
 use crate::database::session::{UNKNOWN_CHIP, chip_of_name};
 
-use super::query;
 use super::reader::Reader;
+use opscope_formats::other_database as query;
 
 /// The part of the version by which tables change their meaning.
 const KNOWN_MAJOR_VERSION: &str = "1";

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, StringId, Task, TaskId};
 
 use super::operation_devices::OperationDevices;
-use super::reader::Reader;
+use super::reader::{Reader, kind_of};
 use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
@@ -136,7 +136,7 @@ impl Reader<'_> {
         self.each_row(TASK.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, TASK.name),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, TASK.name),
             };
             rows.push(TaskRow {
                 start: start - reader.zero,
@@ -199,7 +199,7 @@ impl Reader<'_> {
         self.each_row(COMMUNICATION_OP.name, &COLUMNS, |reader, row| {
             let (start, duration) = match row.span(0, 1) {
                 Ok(span) => span,
-                Err(problem) => return reader.trace.count_loss(problem.kind(), 1, COMMUNICATION_OP.name),
+                Err(problem) => return reader.trace.count_loss(kind_of(problem), 1, COMMUNICATION_OP.name),
             };
             let group = reader.texts.find(row.integer(4));
             let number = groups.iter().position(|known| *known == group).unwrap_or_else(|| {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use opscope_trace::{StringId, StringTable};
 use rusqlite::{Connection, OptionalExtension, Statement};
 
-use super::query;
+use opscope_formats::other_database as query;
 
 /// The texts that were named so far.
 pub(super) struct Texts<'c> {

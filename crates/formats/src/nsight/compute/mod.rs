@@ -1,0 +1,19 @@
+//! Tables of Nsight Compute: what hardware counted while single kernels ran (`ncu --csv`).
+//!
+//! | form | rows |
+//! |---|---|
+//! | `--page raw` | one for each kernel, a column for each quantity; a row of units below the heading |
+//! | `--page details`, or `--metrics` alone | one for each quantity of a kernel: `Metric Name`, `Metric Unit`, `Metric Value` |
+//!
+//! Lines of the program and of the profiler itself (`==PROF== …`) may stand before the heading, and numbers may have
+//! commas between their thousands.
+//!
+//! A table tells how long each kernel took and not when it ran, because each was run again and again, alone.
+//! Kernels are laid end to end, and the trace says so.
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use read::{ReadError, looks_like, read};

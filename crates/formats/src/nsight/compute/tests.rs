@@ -1,0 +1,72 @@
+//! Tables of both forms.
+
+use opscope_trace::*;
+use proptest::prelude::*;
+
+use super::{looks_like, read};
+use crate::reading::Stop;
+
+const RAW: &str = r#"==PROF== Connected to process 7
+hello from the program, 1
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","dram__bytes.sum","gpu__time_duration.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"
+"","","","","","","","","","","","Mbyte","usecond","%"
+"0","7","app","127.0.0.1","gemm(float *)","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","1,234.5","2.50","80.1"
+"1","7","app","127.0.0.1","relu(float *)","1","13","(128, 1, 1)","(64, 1, 1)","0","9.0","10","1,000.25","n/a"
+"#;
+
+const LONG: &str = r#""ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","7","app","127.0.0.1","gemm(float *)","1","7","Speed","Duration","us","3.5"
+"0","7","app","127.0.0.1","gemm(float *)","1","7","Speed","SM Busy","%","70"
+"1","7","app","127.0.0.1","gemm(float *)","1","7","Speed","Duration","us","4.5"
+"#;
+
+fn durations(trace: &Trace) -> Vec<i64> {
+    trace.tasks.duration().iter().map(|duration| duration.0).collect()
+}
+
+#[test]
+fn a_raw_page_has_a_task_with_its_quantities_for_each_kernel() {
+    assert!(looks_like(RAW.as_bytes()));
+    let trace = read(RAW.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), [2_500, 1_000_250]);
+    assert_eq!(trace.tasks.start()[1], Nanoseconds(2_500));
+    assert_eq!(trace.run.layer_times, TimeBasis::Durations);
+    assert_eq!((trace.operators.len(), trace.streams.number()), (2, &[7, 13][..]));
+    let readings =
+        |index| trace.readings_of(ReadingId::from_index(index)).map(|(_, value)| value).collect::<Vec<_>>();
+    assert_eq!((readings(0), readings(1)), (vec![1234.5, 2.5, 80.1], vec![10.0, 1000.25]));
+    let metric = trace.metrics.get(MetricId::from_index(0));
+    assert_eq!(
+        (trace.strings.get(metric.name), trace.strings.get(metric.unit)),
+        ("dram__bytes.sum", "Mbyte")
+    );
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::MeasureNoNumber, 1)]);
+}
+
+#[test]
+fn quantities_that_follow_one_another_are_of_one_kernel() {
+    let trace = read(LONG.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!((durations(&trace), trace.readings.len()), (vec![3_500, 4_500], 2));
+    let without = LONG.replace("Duration", "Cycles");
+    let trace = read(without.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), [0, 0]);
+    assert!(trace.run.note.is_some_and(|note| note.contains("were not measured")));
+}
+
+#[test]
+fn other_tables_are_none() {
+    for text in ["", "ID,Name\n1,2\n", "\"ID\",\"Kernel Name\"\n"] {
+        assert!(!looks_like(text.as_bytes()) && read(text.as_bytes(), &Stop::default()).is_err(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_to_an_end(cells in "[a-z0-9\",\\n]{0,80}", bytes: Vec<u8>) {
+        for table in [RAW, LONG] {
+            let _ = read(format!("{table}{cells}").as_bytes(), &Stop::default());
+        }
+        let _ = (looks_like(&bytes), read(&bytes, &Stop::default()));
+    }
+}

@@ -1,0 +1,201 @@
+//! What a recording holds, while its trace is made: the same of a database and of lines of JSON.
+
+use opscope_trace::{
+    ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, LossKind, Nanoseconds, NumberMap, Operator,
+    OperatorId, Places, StreamId, StringId, Task, ThreadId, Trace,
+};
+
+use crate::reading::Launches;
+
+/// A trace while it is made.
+#[derive(Default)]
+pub struct Recording {
+    pub trace: Trace,
+    pub places: Places,
+    pub launches: Launches,
+    /// Names of GPUs by the number of the device.
+    pub gpus: NumberMap<u32, String>,
+    pub texts: NumberMap<i64, StringId>,
+    /// How many records named a text that isn't there.
+    missing_texts: u64,
+    operators: NumberMap<u32, OperatorId>,
+    threads: NumberMap<u64, ThreadId>,
+    streams: NumberMap<(u32, u64), StreamId>,
+    /// The devices of contexts by process and number.
+    contexts: NumberMap<(u32, u64), u32>,
+}
+
+/// The place of a task, as its record tells it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    pub device: Option<u32>,
+    pub context: Option<u64>,
+    pub stream: Option<u64>,
+    pub correlation: Option<u64>,
+    pub process: u32,
+}
+
+impl Recording {
+    /// The text of an id.
+    pub fn text(&mut self, id: Option<i64>) -> StringId {
+        let known = id.and_then(|id| self.texts.get(&id).copied());
+        known.unwrap_or_else(|| {
+            self.missing_texts += 1;
+            self.trace.strings.intern("")
+        })
+    }
+
+    /// The text of an id, if there is one.
+    fn text_if_any(&self, id: Option<i64>) -> Option<StringId> {
+        self.texts.get(&id?).copied()
+    }
+
+    /// The thread of a global number.
+    pub fn thread(&mut self, global: Option<i64>) -> Option<ThreadId> {
+        let global = global?.cast_unsigned();
+        if let Some(&known) = self.threads.get(&global) {
+            return Some(known);
+        }
+        let process = self.places.process(&mut self.trace, process_of(global));
+        let thread = self.places.thread(&mut self.trace, process, global & 0xff_ffff, "");
+        self.threads.insert(global, thread);
+        Some(thread)
+    }
+
+    /// The GPU of a number.
+    pub fn device(&mut self, number: u32) -> DeviceId {
+        let name = self.gpus.get(&number).map_or("", String::as_str);
+        self.places.device(&mut self.trace, DeviceKind::Gpu, number, name)
+    }
+
+    fn stream(&mut self, device: u32, number: u64) -> StreamId {
+        if let Some(&known) = self.streams.get(&(device, number)) {
+            return known;
+        }
+        let row = self.device(device);
+        let name = self.trace.strings.intern("");
+        let stream = self.places.stream(&mut self.trace, row, number, None, name);
+        self.streams.insert((device, number), stream);
+        stream
+    }
+
+    /// Adds a call. Only CUDA's launch anything; others number theirs anew.
+    pub fn call(
+        &mut self,
+        level: ApiLevel,
+        global: Option<i64>,
+        name: Option<i64>,
+        correlation: Option<u64>,
+        (start, duration): (Nanoseconds, Nanoseconds),
+    ) {
+        let (thread, name) = (self.thread(global), self.name_of_call(name));
+        let call =
+            self.trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+        if level == ApiLevel::Runtime
+            && let Some(correlation) = correlation.filter(|correlation| *correlation != 0)
+        {
+            let process = global.map_or(0, |global| process_of(global.cast_unsigned()));
+            self.launches.call(process, correlation, call);
+        }
+    }
+
+    /// A call's name without the version of the interface, which the exporter appends: `cudaLaunchKernel_v7000`.
+    fn name_of_call(&mut self, id: Option<i64>) -> StringId {
+        let full = self.text(id);
+        let text = self.trace.strings.get(full);
+        let versioned = text.rsplit_once("_v").filter(|(_, version)| {
+            (4..=5).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        match versioned.map(|(name, _)| name.to_owned()) {
+            Some(name) => self.trace.strings.intern(&name),
+            None => full,
+        }
+    }
+
+    /// Adds a kernel, whose names stand by their ids: the full one, the one without arguments, the linker's.
+    pub fn kernel(&mut self, names: [Option<i64>; 3], place: Place, span: (Nanoseconds, Nanoseconds)) {
+        let [full, short, mangled] = names.map(|id| self.text_if_any(id));
+        let name = match full.or(short).or(mangled) {
+            Some(name) => name,
+            None => self.text(None),
+        };
+        // Kernels of NVIDIA's library of collective operations.
+        let is_collective = self.trace.strings.get(name).starts_with("nccl");
+        let unit = if is_collective { ExecutionUnit::Communication } else { ExecutionUnit::Gpu };
+        let (trace, op_type) = (&mut self.trace, short.unwrap_or(name));
+        let operator = *(self.operators.entry(name.index() as u32))
+            .or_insert_with(|| trace.operators.push(Operator::new(name, op_type)));
+        self.task(Task { operator: Some(operator), unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    /// Adds a copy or filling of memory.
+    pub fn copy(&mut self, word: &str, place: Place, span: (Nanoseconds, Nanoseconds)) {
+        self.named(word, ExecutionUnit::MemoryCopy, place, span);
+    }
+
+    /// Adds a wait. Its record tells a device that isn't its own, so that of its context counts.
+    pub fn wait(&mut self, word: &str, place: Place, span: (Nanoseconds, Nanoseconds)) {
+        let of_context = place.context.and_then(|context| self.contexts.get(&(place.process, context)));
+        let device = of_context.copied().or(place.device);
+        self.named(word, ExecutionUnit::Control, Place { device, ..place }, span);
+    }
+
+    fn named(&mut self, word: &str, unit: ExecutionUnit, place: Place, span: (Nanoseconds, Nanoseconds)) {
+        let name = self.trace.strings.intern(word);
+        self.task(Task { unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    fn task(&mut self, task: Task, place: Place) {
+        let device = place.device.unwrap_or(0);
+        if task.unit != ExecutionUnit::Control
+            && let Some(context) = place.context
+        {
+            self.contexts.insert((place.process, context), device);
+        }
+        let stream = Some(self.stream(device, place.stream.unwrap_or(0)));
+        let task = self.trace.tasks.push(Task { stream, ..task });
+        if let Some(correlation) = place.correlation.filter(|&correlation| correlation != 0) {
+            self.launches.task(place.process, correlation, task);
+        }
+    }
+
+    /// The trace of all records; `texts` says where their texts stand.
+    pub fn finish(mut self, texts: &str) -> Trace {
+        self.launches.tie(&mut self.trace);
+        self.trace.count_loss(LossKind::UnnamedRecord, self.missing_texts, texts);
+        self.trace
+    }
+}
+
+/// The system's number of the process in a global number of a process or thread.
+pub fn process_of(global: u64) -> u32 {
+    (global >> 24) as u32 & 0xff_ffff
+}
+
+/// The words for CUPTI's kinds of copies (`CUpti_ActivityMemcpyKind`).
+pub fn copy_word(kind: Option<i64>) -> &'static str {
+    match kind {
+        Some(1) => "memcpy host to device",
+        Some(2) => "memcpy device to host",
+        Some(3) => "memcpy host to array",
+        Some(4) => "memcpy array to host",
+        Some(5) => "memcpy array to array",
+        Some(6) => "memcpy array to device",
+        Some(7) => "memcpy device to array",
+        Some(8) => "memcpy device to device",
+        Some(9) => "memcpy host to host",
+        Some(10) => "memcpy peer to peer",
+        _ => "memcpy",
+    }
+}
+
+/// The words for CUPTI's kinds of waits (`CUpti_ActivitySynchronizationType`).
+pub fn wait_word(kind: Option<i64>) -> &'static str {
+    match kind {
+        Some(1) => "wait for event",
+        Some(2) => "stream waits for event",
+        Some(3) => "wait for stream",
+        Some(4) => "wait for context",
+        _ => "wait",
+    }
+}

@@ -1,0 +1,98 @@
+//! The functions that samples fell on, each once.
+
+use std::collections::HashMap;
+
+use opscope_trace::{FigureSubject, FigureTopic, LossKind, Trace};
+
+/// A function of a program or library, in samples of one event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Function<'t> {
+    event: &'t [u8],
+    name: &'t [u8],
+    library: &'t [u8],
+}
+
+/// How often a function was met.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Samples within itself.
+    itself: u64,
+    /// Samples within it or what it called.
+    with_callees: u64,
+    /// The last sample that counted for it: a function that calls itself counts once.
+    last: u64,
+}
+
+/// All functions, in the order in which they were met.
+#[derive(Debug, Default)]
+pub struct Functions<'t> {
+    known: HashMap<Function<'t>, u32>,
+    rows: Vec<(Function<'t>, Count)>,
+    samples: u64,
+    /// The event and weight of the present sample, and whether a function of it was met.
+    event: &'t [u8],
+    weight: u64,
+    is_innermost: bool,
+    /// Lines that are none of a sample.
+    pub unreadable: u64,
+    source: &'static str,
+}
+
+impl<'t> Functions<'t> {
+    /// None yet; `source` says in words where they come from.
+    pub fn new(source: &'static str) -> Self {
+        Self { source, ..Self::default() }
+    }
+
+    /// Whether no sample was met.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Begins a sample, or so many that are alike.
+    pub fn begin(&mut self, event: &'t [u8], weight: u64) {
+        self.samples += 1;
+        (self.event, self.weight, self.is_innermost) = (event, weight, true);
+    }
+
+    /// The next function of the sample's stack, from the innermost on.
+    pub fn frame(&mut self, name: &'t [u8], library: &'t [u8]) {
+        let function = Function { event: self.event, name, library };
+        let index = *self.known.entry(function).or_insert_with(|| {
+            self.rows.push((function, Count::default()));
+            (self.rows.len() - 1) as u32
+        });
+        let count = &mut self.rows[index as usize].1;
+        if std::mem::take(&mut self.is_innermost) {
+            count.itself = count.itself.saturating_add(self.weight);
+        }
+        if count.last != self.samples {
+            count.last = self.samples;
+            count.with_callees = count.with_callees.saturating_add(self.weight);
+        }
+    }
+
+    /// The figures of all functions, those with most samples first.
+    pub fn into_trace(mut self) -> Trace {
+        let mut trace = Trace::new();
+        self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
+        for (function, count) in &self.rows {
+            let [step, subject, part] =
+                [function.event, function.name, function.library].map(String::from_utf8_lossy);
+            let about = FigureSubject {
+                topic: FigureTopic::Function,
+                source: self.source,
+                step: &step,
+                subject: &subject,
+                part: &part,
+            };
+            let figures = [
+                ("itself", "", Some(count.itself as f64)),
+                ("with what it calls", "", Some(count.with_callees as f64)),
+            ];
+            trace.push_figures(about, &figures);
+        }
+        trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);
+        trace
+    }
+}

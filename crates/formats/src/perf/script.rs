@@ -1,0 +1,98 @@
+//! The text of `perf script`.
+
+use super::functions::Functions;
+use crate::reading::Stop;
+
+/// The event of a sample's first line, and what stands behind it.
+fn head(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    // Names of programs may have blanks and colons, times have neither: seconds, a point, and a colon behind.
+    let is_time = |word: &[u8]| {
+        let digits = word.strip_suffix(b":").unwrap_or_default();
+        let point = digits.iter().position(|byte| *byte == b'.');
+        point.is_some_and(|point| point > 0 && point + 1 < digits.len())
+            && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    };
+    let mut at = 0;
+    let behind = loop {
+        let rest = line.get(at..)?;
+        let begin = at + rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let end =
+            line[begin..].iter().position(u8::is_ascii_whitespace).map_or(line.len(), |end| begin + end);
+        // The program's name comes first.
+        if begin > 0 && is_time(&line[begin..end]) {
+            break line[end..].trim_ascii_start();
+        }
+        at = end;
+    };
+    // A number of what was counted may stand before the event.
+    let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let behind = match behind.get(digits) {
+        Some(byte) if digits > 0 && byte.is_ascii_whitespace() => behind[digits..].trim_ascii_start(),
+        _ => behind,
+    };
+    let end = behind.iter().position(u8::is_ascii_whitespace).unwrap_or(behind.len());
+    let event = behind[..end].strip_suffix(b":")?;
+    Some((event, behind[end..].trim_ascii()))
+}
+
+/// Function and library of a line of a stack: an address in hexadecimal digits, the function, the library in
+/// brackets.
+fn frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii();
+    let end = line.iter().position(u8::is_ascii_whitespace)?;
+    if !line[..end].iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let rest = line[end..].trim_ascii_start();
+    let (name, library) = match rest.strip_suffix(b")") {
+        // Names of functions have brackets as well; the library's come last.
+        Some(inside) => match inside.windows(2).rposition(|pair| pair == b" (") {
+            Some(open) => (&rest[..open], &inside[open + 2..]),
+            None => (&rest[..0], inside.strip_prefix(b"(").unwrap_or(inside)),
+        },
+        None => (rest, &rest[..0]),
+    };
+    let plus = name.windows(3).rposition(|part| part == b"+0x");
+    Some((&name[..plus.unwrap_or(name.len())], library))
+}
+
+/// Whether text that begins so is that of `perf script`: its first line is the head of a sample, with the function
+/// behind it or a stack below.
+pub fn looks_like(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"#"));
+    let Some(first) = lines.find(|line| !line.trim_ascii().is_empty()) else { return false };
+    let Some((event, behind)) = head(first) else { return false };
+    let has_frame = frame(behind).is_some() || lines.next().is_some_and(|line| frame(line).is_some());
+    !event.is_empty() && has_frame
+}
+
+/// Reads all samples.
+pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
+    let mut functions = Functions::new("perf script");
+    let mut is_begun = false;
+    for line in stop.within(text.split(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            is_begun = false;
+            continue;
+        }
+        if line.starts_with(b"#") {
+            continue;
+        }
+        if is_begun && let Some((name, library)) = frame(line) {
+            functions.frame(name, library);
+            continue;
+        }
+        match head(line) {
+            Some((event, behind)) => {
+                functions.begin(event, 1);
+                is_begun = true;
+                if let Some((name, library)) = frame(behind) {
+                    functions.frame(name, library);
+                }
+            }
+            None => functions.unreadable += 1,
+        }
+    }
+    stop.has_read(text.len());
+    functions
+}

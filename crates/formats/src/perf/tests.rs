@@ -1,0 +1,86 @@
+//! Samples by functions.
+
+use opscope_trace::{LossKind, Trace};
+use proptest::prelude::*;
+
+use super::{is_folded, is_script, read};
+use crate::reading::Stop;
+
+/// Event, function, library, and both counts.
+fn rows(trace: &Trace) -> Vec<(&str, &str, &str, f64)> {
+    let text = |id| trace.strings.get(id);
+    trace
+        .figures
+        .iter()
+        .map(|(_, row)| (text(row.subject), text(row.part), text(row.name), row.value))
+        .collect()
+}
+
+const SCRIPT: &str = "# ========
+python run 4711/4712 [003]  1234.567890:     250000 cpu-clock:pppH:
+\t    7f3a21 gemm_kernel(int, float)+0x1f (/usr/lib/libblas.so)
+\t    55d0e4 main+0x10 (/usr/bin/python)
+\t    55d0e0 main+0x0c (/usr/bin/python)
+
+swapper     0 [000]  1234.6: cpu-clock:pppH:
+\tffffffff81 [unknown] ([kernel.kallsyms])
+
+python run 4711 1234.7: cpu-clock:pppH:  55d0e4 main+0x10 (/usr/bin/python)
+what is this
+";
+
+#[test]
+fn samples_are_counted_by_the_function_they_fell_on_and_by_those_around_it() {
+    assert!(is_script(SCRIPT.as_bytes()) && !is_folded(SCRIPT.as_bytes()));
+    let trace = read(SCRIPT.as_bytes(), &Stop::default()).unwrap();
+    let expected = [
+        ("main", "/usr/bin/python", "itself", 1.0),
+        ("main", "/usr/bin/python", "with what it calls", 2.0),
+        ("gemm_kernel(int, float)", "/usr/lib/libblas.so", "itself", 1.0),
+        ("gemm_kernel(int, float)", "/usr/lib/libblas.so", "with what it calls", 1.0),
+        ("[unknown]", "[kernel.kallsyms]", "itself", 1.0),
+        ("[unknown]", "[kernel.kallsyms]", "with what it calls", 1.0),
+    ];
+    assert_eq!(rows(&trace), expected);
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::UnreadableRecord, 1)]);
+    assert_eq!(trace.strings.get(trace.figures.step()[0]), "cpu-clock:pppH");
+}
+
+#[test]
+fn folded_stacks_count_each_function_of_a_stack_once() {
+    let text = b"main;run;gemm 25\nmain;run 5\nmain;walk;walk;walk 7\n\nbroken\n";
+    assert!(is_folded(&text[..40]) && !is_script(text));
+    let trace = read(text, &Stop::default()).unwrap();
+    let expected = [
+        ("gemm", "", "itself", 25.0),
+        ("gemm", "", "with what it calls", 25.0),
+        ("walk", "", "itself", 7.0),
+        ("walk", "", "with what it calls", 7.0),
+        ("run", "", "itself", 5.0),
+        ("run", "", "with what it calls", 30.0),
+        ("main", "", "itself", 0.0),
+        ("main", "", "with what it calls", 37.0),
+    ];
+    assert_eq!(rows(&trace), expected);
+    assert!(trace.tasks.is_empty());
+}
+
+#[test]
+fn other_text_is_neither() {
+    for text in
+        ["", "a,b,c\n1,2,3\n", "name;value\n1;2\n", "Model 1.5: loaded\n", "{\"a\": 1}", "a b c 5\nd 6\n"]
+    {
+        assert!(!is_script(text.as_bytes()) && !is_folded(text.as_bytes()), "{text}");
+        assert!(read(text.as_bytes(), &Stop::default()).is_err() || text.starts_with("a b"), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_to_an_end(text in "[a;: .0-9(\\n\\t+x]{0,80}", bytes: Vec<u8>) {
+        for text in [text.as_bytes(), &bytes] {
+            let _ = (is_script(text), is_folded(text), read(text, &Stop::default()));
+        }
+    }
+}

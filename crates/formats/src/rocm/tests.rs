@@ -1,0 +1,135 @@
+//! Tables as rocprofv3's documentation shows them.
+
+use opscope_trace::*;
+use proptest::prelude::*;
+
+use super::{is_folder, looks_like, read, read_folder};
+use crate::reading::Stop;
+
+const KERNELS: &str = r#""Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","Private_Segment_Size"
+"KERNEL_DISPATCH","Agent 2",1,3,21,1,11,"void add<float>(float*, int)",7,1000,1500,0
+"KERNEL_DISPATCH","Agent 2",1,3,21,2,14,"sub(float*, int)",9,2000,2300,0
+"KERNEL_DISPATCH","Agent 2",2,4,21,3,11,"void add<float>(float*, int)",11,2500,2600,0
+"#;
+
+const CALLS: &str = r#""Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"
+"HIP_RUNTIME_API","hipLaunchKernel",717,718,7,900,910
+"HIP_RUNTIME_API","hipLaunchKernel",717,718,9,1900,1910
+"HIP_RUNTIME_API","hipMemcpyAsync",717,718,20,2900,2950
+"#;
+
+const MARKERS: &str = r#""Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"
+"MARKER_CORE_API","here",717,718,1,800,800
+"MARKER_CORE_API","step",717,718,2,850,2960
+"MARKER_CORE_API","batch",717,0,3,860,2970
+"#;
+
+const COPIES: &str = r#""Kind","Direction","Stream_Id","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"
+"MEMORY_COPY","MEMORY_COPY_HOST_TO_DEVICE",3,"Agent 0","Agent 2",20,2960,3060
+"MEMORY_COPY","MEMORY_COPY_DEVICE_TO_HOST",3,"Agent 2","Agent 0",99,3070,3060
+"#;
+
+const AGENTS: &str = r#""Node_Id","Agent_Type","Name","Product_Name"
+0,"CPU","cpu","EPYC"
+2,"GPU","gfx942","AMD Instinct MI300X"
+"#;
+
+const COUNTERS: &str = r#""Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Kernel_Name","Counter_Name","Counter_Value","Start_Timestamp","End_Timestamp"
+7,1,"Agent 2",1,"void add<float>(float*, int)","SQ_WAVES",16384.000000,1000,1500
+7,1,"Agent 2",1,"void add<float>(float*, int)","GRBM_COUNT",5,1000,1500
+9,2,"Agent 2",1,"sub(float*, int)","SQ_WAVES",x,2000,2300
+"#;
+
+const TOTALS: &str = r#""Name","Calls","TotalDurationNs","AverageNs","Percentage","MinNs","MaxNs","StdDev"
+"void add<float>(float*, int)",2,600,300.000000,66.6,100,500,2.0e+02
+"sub(float*, int)",1,300,300.000000,33.3,300,300,0.0
+"#;
+
+fn read_text(text: &str) -> Trace {
+    assert!(looks_like(text.as_bytes()));
+    read(text.as_bytes(), &Stop::default()).unwrap()
+}
+
+fn losses(trace: &Trace) -> Vec<(LossKind, u64)> {
+    trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect()
+}
+
+#[test]
+fn the_tables_of_a_folder_are_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("42_kernel_trace.csv", KERNELS),
+        ("42_hip_api_trace.csv", CALLS),
+        ("42_marker_api_trace.csv", MARKERS),
+        ("42_memory_copy_trace.csv", COPIES),
+        ("42_agent_info.csv", AGENTS),
+        ("42_counter_collection.csv", COUNTERS),
+        ("notes.csv", "a,b\n1,2\n"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    assert!(is_folder(folder.path()));
+    let trace = read_folder(folder.path(), &Stop::default()).unwrap();
+    let name = |task: usize| trace.strings.get(trace.tasks.name()[task]);
+    assert_eq!(
+        [0, 1, 2, 3].map(name),
+        [
+            "void add<float>(float*, int)",
+            "sub(float*, int)",
+            "void add<float>(float*, int)",
+            "memory copy host to device",
+        ]
+    );
+    let call = |index| Some(ApiCallId::from_index(index));
+    assert_eq!(trace.tasks.launched_by(), [call(0), call(1), None, call(2)]);
+    assert_eq!(trace.tasks.duration().iter().sum::<Nanoseconds>(), Nanoseconds(1_000));
+    assert_eq!(trace.operators.len(), 2);
+    let device = trace.devices.get(DeviceId::from_index(0));
+    assert_eq!((device.number, trace.strings.get(device.name)), (2, "AMD Instinct MI300X"));
+    assert_eq!((trace.devices.len(), trace.streams.number()), (1, &[3, 4][..]));
+    let kinds = [RangeKind::Mark, RangeKind::PushPop, RangeKind::StartStop];
+    assert_eq!(trace.ranges.kind(), kinds);
+    let reading = trace.readings_of(ReadingId::from_index(0)).map(|(_, value)| value);
+    assert_eq!((trace.readings.len(), reading.collect::<Vec<_>>()), (1, vec![16_384.0, 5.0]));
+    let expected =
+        [(LossKind::RecordEndsBeforeStart, 1), (LossKind::MeasureNoNumber, 1), (LossKind::MissingLaunch, 1)];
+    assert_eq!(losses(&trace), expected);
+}
+
+#[test]
+fn a_table_alone_has_what_it_says_and_sums_are_figures() {
+    assert_eq!(read_text(KERNELS).tasks.len(), 3);
+    assert_eq!(read_text(CALLS).api_calls.len(), 3);
+    let trace = read_text(COUNTERS);
+    assert_eq!((trace.tasks.len(), trace.readings.len()), (2, 1));
+    let totals = read_text(TOTALS);
+    assert!(totals.tasks.is_empty());
+    let sum = |name: &str| -> f64 {
+        let rows = totals.figures.iter().filter(|(_, row)| totals.strings.get(row.name) == name);
+        rows.map(|(_, row)| row.value).sum()
+    };
+    assert_eq!((sum("total"), sum("count")), (900.0, 3.0));
+    assert!(!looks_like(AGENTS.as_bytes()) && !looks_like(b"Name,Duration\n") && !looks_like(b""));
+}
+
+#[test]
+fn rows_that_are_short_or_have_no_times_are_counted() {
+    let text =
+        format!("{KERNELS}\"KERNEL_DISPATCH\",2,1\n{}", KERNELS.lines().nth(1).unwrap().replace("1000", "x"));
+    let trace = read_text(&text);
+    assert_eq!(trace.tasks.len(), 3);
+    let expected =
+        [(LossKind::UnreadableRecord, 1), (LossKind::RecordWithoutTime, 1), (LossKind::OpenLastLine, 1)];
+    assert_eq!(losses(&trace), expected);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_to_an_end(cells in "[a-z0-9\",\\n]{0,80}", bytes: Vec<u8>) {
+        for table in [KERNELS, CALLS, COPIES, COUNTERS, TOTALS] {
+            let head = table.lines().next().unwrap();
+            let _ = read(format!("{head}\n{cells}").as_bytes(), &Stop::default());
+        }
+        let _ = (looks_like(&bytes), read(&bytes, &Stop::default()));
+    }
+}

@@ -1,0 +1,144 @@
+//! The metadata of a plane: what its events and values are called.
+
+use opscope_trace::{NumberMap, OperatorId};
+
+use crate::protobuf::{Fields, Value};
+
+/// A value beside an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stat<'a> {
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Double(f64),
+    /// A text.
+    Text(&'a [u8]),
+}
+
+impl<'a> Stat<'a> {
+    /// The text; nothing of a number.
+    pub fn text(self) -> &'a [u8] {
+        if let Self::Text(text) = self { text } else { &[] }
+    }
+
+    /// A whole number from 0.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Self::Whole(number) => u64::try_from(number).ok(),
+            Self::Double(number) if number >= 0.0 && number < u64::MAX as f64 => Some(number as u64),
+            Self::Double(_) => None,
+            Self::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        }
+    }
+}
+
+/// What events of one kind have in common.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventKind<'a> {
+    pub name: &'a [u8],
+    pub display_name: &'a [u8],
+    /// The message, for its values.
+    pub body: &'a [u8],
+    /// The operator, once an event of this kind was met.
+    pub operator: Option<OperatorId>,
+}
+
+/// The metadata of one plane.
+#[derive(Debug, Default)]
+pub struct Plane<'a> {
+    pub name: &'a [u8],
+    pub lines: Vec<&'a [u8]>,
+    pub kinds: NumberMap<i64, EventKind<'a>>,
+    /// The names of values.
+    pub stats: NumberMap<i64, &'a [u8]>,
+    /// The values of the plane itself, as messages.
+    pub own: Vec<&'a [u8]>,
+    /// Whether the plane breaks off.
+    pub is_damaged: bool,
+}
+
+impl<'a> Plane<'a> {
+    /// Reads all but the lines.
+    pub fn read(body: &'a [u8]) -> Self {
+        let mut plane = Self::default();
+        for field in Fields::of(body) {
+            match field {
+                Ok((2, value)) => plane.name = value.bytes(),
+                Ok((3, Value::Bytes(line))) => plane.lines.push(line),
+                Ok((4, value)) => plane.take_kind(value.bytes()),
+                Ok((5, value)) => {
+                    if let Some((number, body)) = entry(value.bytes()) {
+                        plane.stats.insert(number, bytes_of(body, 2));
+                    }
+                }
+                Ok((6, value)) => plane.own.push(value.bytes()),
+                Ok(_) => {}
+                Err(_) => plane.is_damaged = true,
+            }
+        }
+        plane
+    }
+
+    fn take_kind(&mut self, body: &'a [u8]) {
+        let Some((number, body)) = entry(body) else { return };
+        let kind =
+            EventKind { name: bytes_of(body, 2), display_name: bytes_of(body, 4), body, operator: None };
+        self.kinds.insert(number, kind);
+    }
+
+    /// The name and value of a stat.
+    pub fn stat(&self, body: &'a [u8]) -> Option<(&'a [u8], Stat<'a>)> {
+        let (mut number, mut stat) = (0, None);
+        for (field, value) in Fields::of(body).flatten() {
+            match field {
+                1 => number = value.signed(),
+                2 => stat = Some(Stat::Double(value.double())),
+                3 | 4 => stat = Some(Stat::Whole(value.signed())),
+                5 | 6 => stat = Some(Stat::Text(value.bytes())),
+                7 => stat = self.stats.get(&value.signed()).map(|name| Stat::Text(name)),
+                _ => {}
+            }
+        }
+        // A number that is 0 isn't written.
+        Some((self.stats.get(&number)?, stat.unwrap_or(Stat::Whole(0))))
+    }
+
+    /// The value of the plane itself that has a name.
+    pub fn own_stat(&self, name: &str) -> Option<Stat<'a>> {
+        let stats = self.own.iter().filter_map(|body| self.stat(body));
+        stats.into_iter().find(|(known, _)| *known == name.as_bytes()).map(|(_, stat)| stat)
+    }
+
+    /// Hands the values of a kind of events on.
+    pub fn each_stat_of_kind(&self, kind: &EventKind<'a>, mut stat: impl FnMut(&'a [u8], Stat<'a>)) {
+        for (field, value) in Fields::of(kind.body).flatten() {
+            if field == 5
+                && let Some((name, value)) = self.stat(value.bytes())
+            {
+                stat(name, value);
+            }
+        }
+    }
+}
+
+/// Number and message of an entry of a map.
+fn entry(body: &[u8]) -> Option<(i64, &[u8])> {
+    let (mut number, mut message) = (0, None);
+    for (field, value) in Fields::of(body).flatten() {
+        match (field, value) {
+            (1, value) => number = value.signed(),
+            (2, Value::Bytes(bytes)) => message = Some(bytes),
+            _ => {}
+        }
+    }
+    Some((number, message?))
+}
+
+/// The last text or bytes of a field.
+pub fn bytes_of(body: &[u8], wanted: u32) -> &[u8] {
+    Fields::of(body)
+        .flatten()
+        .filter(|(field, _)| *field == wanted)
+        .last()
+        .map_or(&[], |(_, value)| value.bytes())
+}

@@ -1,0 +1,506 @@
+//! Reading a space into a [`Trace`].
+
+use std::collections::HashMap;
+
+use opscope_trace::{
+    ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
+    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
+};
+
+use super::event::{Event, Line};
+use super::metadata::{EventKind, Plane, Stat};
+use crate::protobuf::{Fields, Value};
+use crate::reading::{Iterations, Launches, Stop, WALL_CLOCK};
+
+/// Bytes that are no space.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// No plane can be read.
+    #[error("this is no profile of TensorFlow or JAX: no plane can be read")]
+    NoPlane,
+    /// Whoever asked for it wants it no more.
+    #[error("the reading was stopped")]
+    Stopped,
+}
+
+/// Whether bytes that begin so may be a space: a plane with a number and a path as its name.
+///
+/// `head` may be cut off anywhere.
+pub fn looks_like(head: &[u8]) -> bool {
+    /// Planes whose names are no paths, of which the host's lines may follow.
+    const OTHERS: [&[u8]; 3] = [b"Task Environment", b"#Chip", b"Host Threads"];
+    let mut fields = Fields::of(head);
+    let plane = match fields.next() {
+        Some(Ok((1, Value::Bytes(plane)))) => plane,
+        // The first plane may be longer than what is looked at.
+        Some(Err(crate::protobuf::Fault::Cut(0))) if head.first() == Some(&0x0a) => {
+            let length = head.iter().skip(1).position(|byte| *byte < 0x80);
+            length.and_then(|length| head.get(length + 2..)).unwrap_or_default()
+        }
+        _ => return false,
+    };
+    let is_name = |name: &[u8]| {
+        name.starts_with(b"/device:")
+            || name.starts_with(b"/host:")
+            || OTHERS.iter().any(|other| name.starts_with(other))
+    };
+    for field in Fields::of(plane).take(3) {
+        match field {
+            Ok((1, Value::Number(_))) => {}
+            Ok((2, Value::Bytes(name))) => return is_name(name),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Reads a space.
+///
+/// # Errors
+/// When no plane can be read.
+pub fn read(bytes: &[u8]) -> Result<Trace, ReadError> {
+    read_until(bytes, &Stop::default())
+}
+
+/// As [`read()`], until `stop` is wanted.
+///
+/// # Errors
+/// When no plane can be read, or it was stopped.
+pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    stop.expects(|| bytes.len() as u64);
+    let mut reader = Reader::default();
+    let mut planes = Vec::new();
+    for field in Fields::of(bytes) {
+        match field {
+            Ok((1, Value::Bytes(body))) => planes.push(Plane::read(body)),
+            Ok((2 | 3, Value::Bytes(note))) => {
+                let note = String::from_utf8_lossy(note);
+                reader.trace.count_loss(LossKind::NotedByProfiler, 1, &note);
+            }
+            Ok((4, Value::Bytes(host))) => {
+                reader.trace.run.host = Some(String::from_utf8_lossy(host).into_owned());
+            }
+            Ok(_) => {}
+            Err(_) if planes.is_empty() => return Err(ReadError::NoPlane),
+            Err(_) => reader.trace.count_loss(LossKind::CutProfile, 1, ""),
+        }
+    }
+    if planes.is_empty() {
+        return Err(ReadError::NoPlane);
+    }
+    let role = |plane: &Plane<'_>| Role::of(plane.name);
+    reader.has_device = planes.iter().any(|plane| {
+        matches!(role(plane), Role::Device(..))
+            && plane.lines.iter().any(|line| Line::read(line).events().next().is_some())
+    });
+    reader.find_zero(&planes);
+    for plane in &mut planes {
+        if stop.is_wanted() {
+            return Err(ReadError::Stopped);
+        }
+        if plane.is_damaged {
+            let name = String::from_utf8_lossy(plane.name);
+            reader.trace.count_loss(LossKind::CutProfile, 1, &name);
+        }
+        match Role::of(plane.name) {
+            Role::Device(kind, number) => reader.device(plane, kind, number),
+            Role::Cuda => reader.host(plane, ApiLevel::Runtime),
+            Role::Host => reader.host(plane, ApiLevel::Framework),
+            Role::Other => reader.other(plane),
+        }
+        stop.has_read(plane.lines.iter().map(|line| line.len()).sum());
+    }
+    Ok(reader.finish())
+}
+
+/// What a plane is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Device(DeviceKind, u32),
+    /// Calls of CUDA.
+    Cuda,
+    Host,
+    Other,
+}
+
+impl Role {
+    fn of(name: &[u8]) -> Self {
+        let Ok(name) = std::str::from_utf8(name) else { return Self::Other };
+        if let Some(device) = name.strip_prefix("/device:") {
+            let mut parts = device.split(':');
+            let (kind, number) = (parts.next().unwrap_or_default(), parts.next());
+            // A core within a chip has words behind the number.
+            let digits = number.and_then(|number| number.split(' ').next());
+            let Some(number) = digits.and_then(|digits| digits.parse().ok()) else { return Self::Other };
+            return match kind {
+                "GPU" => Self::Device(DeviceKind::Gpu, number),
+                "TPU" => Self::Device(DeviceKind::Npu, number),
+                _ => Self::Other,
+            };
+        }
+        match name {
+            "/host:CUPTI" => Self::Cuda,
+            _ if name.starts_with("/host:") && name != "/host:metadata" => Self::Host,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What a line of a device holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Operators or kernels that run one after another.
+    Work,
+    /// Copies and collective operations beside them.
+    Beside,
+    /// Waits.
+    Waits,
+    Steps,
+    /// What other lines have as well.
+    Repeated,
+    Ranges,
+}
+
+fn content_of(line: &[u8], has_streams: bool) -> Content {
+    match line {
+        b"XLA Ops" if has_streams => Content::Repeated,
+        b"XLA Ops" => Content::Work,
+        b"Async XLA Ops" => Content::Beside,
+        b"XLA TraceMe" => Content::Waits,
+        b"Steps" => Content::Steps,
+        b"Framework Ops"
+        | b"Framework Name Scope"
+        | b"TensorFlow Ops"
+        | b"TensorFlow Name Scope"
+        | b"Source code"
+        | b"Source Code"
+        | b"HLO Ops"
+        | b"Launch Stats" => Content::Repeated,
+        line if line.starts_with(b"Stream #") => Content::Work,
+        _ => Content::Ranges,
+    }
+}
+
+/// The values beside an event that mean something to opscope.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known<'a> {
+    category: &'a [u8],
+    hlo_op: &'a [u8],
+    tf_op: &'a [u8],
+    flops: Option<u64>,
+    correlation: Option<u64>,
+    /// Where an operator ran, which makes it one.
+    is_operator: bool,
+}
+
+impl<'a> Known<'a> {
+    fn take(&mut self, name: &[u8], stat: Stat<'a>) {
+        match name {
+            b"hlo_category" => self.category = stat.text(),
+            b"hlo_op" => (self.hlo_op, self.is_operator) = (stat.text(), true),
+            b"tf_op" | b"name_scope" if self.tf_op.is_empty() => self.tf_op = stat.text(),
+            b"flops" => self.flops = stat.number(),
+            b"correlation_id" => self.correlation = stat.number().filter(|number| *number != 0),
+            _ => {}
+        }
+    }
+
+    fn of(plane: &Plane<'a>, kind: &EventKind<'a>, event: &Event<'a>) -> Self {
+        let mut known = Self::default();
+        for body in event.stats() {
+            if let Some((name, stat)) = plane.stat(body) {
+                known.take(name, stat);
+            }
+        }
+        if kind.operator.is_none() {
+            plane.each_stat_of_kind(kind, |name, stat| known.take(name, stat));
+        }
+        known
+    }
+}
+
+/// A trace while it is made.
+#[derive(Default)]
+struct Reader {
+    trace: Trace,
+    places: Places,
+    launches: Launches,
+    iterations: Iterations,
+    has_device: bool,
+    zero: i64,
+    operators: HashMap<(StringId, StringId), OperatorId>,
+    counted: u64,
+    unreadable: u64,
+    impossible: u64,
+    unnamed: u64,
+    repeated: u64,
+}
+
+impl Reader {
+    /// Times since 1970 are counted from the first line on.
+    fn find_zero(&mut self, planes: &[Plane<'_>]) {
+        let begins = planes
+            .iter()
+            .flat_map(|plane| &plane.lines)
+            .map(|line| Line::read(line))
+            .filter(|line| line.events().next().is_some());
+        let first = begins.map(|line| line.begin).min().unwrap_or(0);
+        if first >= WALL_CLOCK {
+            self.zero = first;
+            self.trace.clock.unix_zero = Some(first);
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        self.launches.tie(&mut self.trace);
+        self.iterations.enter(&mut self.trace);
+        let trace = &mut self.trace;
+        trace.count_loss(LossKind::CountedEvent, self.counted, "");
+        trace.count_loss(LossKind::UnreadableRecord, self.unreadable, "events");
+        trace.count_loss(LossKind::RecordWithoutTime, self.impossible, "events");
+        trace.count_loss(LossKind::UnnamedRecord, self.unnamed, "events");
+        trace.count_loss(LossKind::RepeatedSlice, self.repeated, "");
+        self.trace
+    }
+
+    /// Hands the events of a line on, with their kinds and times.
+    fn each_event<'a>(
+        &mut self,
+        plane: &mut Plane<'a>,
+        line: &Line<'a>,
+        mut row: impl FnMut(&mut Self, &mut Plane<'a>, &Event<'a>, EventKind<'a>, Nanoseconds, Nanoseconds),
+    ) {
+        for event in line.events() {
+            let Some(event) = event.and_then(Event::read) else {
+                self.unreadable += 1;
+                continue;
+            };
+            if event.offset.is_none() {
+                self.counted += 1;
+                continue;
+            }
+            let Some((start, duration)) = event.span(line).filter(|(_, duration)| *duration >= 0) else {
+                self.impossible += 1;
+                continue;
+            };
+            let kind = plane.kinds.get(&event.kind).copied().unwrap_or_default();
+            self.unnamed += u64::from(kind.name.is_empty() && kind.display_name.is_empty());
+            let start = Nanoseconds(start) - Nanoseconds(self.zero);
+            row(self, plane, &event, kind, start, Nanoseconds(duration));
+        }
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> StringId {
+        self.trace.strings.intern(&String::from_utf8_lossy(bytes))
+    }
+
+    fn device(&mut self, plane: &mut Plane<'_>, kind: DeviceKind, number: u32) {
+        let name = plane.own_stat("device_type_string").map(|name| String::from_utf8_lossy(name.text()));
+        let name = name.unwrap_or_default().into_owned();
+        if !name.is_empty() {
+            self.trace.run.chip.get_or_insert_with(|| name.clone());
+        }
+        let device = self.places.device(&mut self.trace, kind, number, &name);
+        let lines = std::mem::take(&mut plane.lines);
+        let lines: Vec<Line<'_>> = lines.into_iter().map(Line::read).collect();
+        let has_streams = lines.iter().any(|line| line.name.starts_with(b"Stream #"));
+        for line in &lines {
+            match content_of(line.name, has_streams) {
+                content @ (Content::Work | Content::Beside | Content::Waits) => {
+                    self.tasks(plane, line, device, kind, content);
+                }
+                Content::Steps => self.steps(plane, line),
+                Content::Repeated => self.repeated += line.events().count() as u64,
+                Content::Ranges => self.ranges(plane, line, None),
+            }
+        }
+    }
+
+    fn tasks<'a>(
+        &mut self,
+        plane: &mut Plane<'a>,
+        line: &Line<'a>,
+        device: DeviceId,
+        kind: DeviceKind,
+        content: Content,
+    ) {
+        // `Stream #7(Compute)`: the number is CUDA's, the rest says what runs there.
+        let stream = line.name.strip_prefix(b"Stream #").unwrap_or_default();
+        let digits = stream.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let number = std::str::from_utf8(&stream[..digits]).ok().and_then(|digits| digits.parse().ok());
+        let number = number.unwrap_or(line.number.cast_unsigned());
+        let name = self.text(line.name);
+        let stream = self.places.stream(&mut self.trace, device, number, None, name);
+        self.each_event(plane, line, |reader, plane, event, event_kind, start, duration| {
+            let known = Known::of(plane, &event_kind, event);
+            let task = reader.task(plane, event, event_kind, &known, content, kind);
+            let task = Task { stream: Some(stream), start, duration, ..task };
+            let task = reader.trace.tasks.push(task);
+            if let Some(correlation) = known.correlation {
+                reader.launches.task(0, correlation, task);
+            }
+        });
+    }
+
+    /// The task of an event, but for its place and time.
+    fn task<'a>(
+        &mut self,
+        plane: &mut Plane<'a>,
+        event: &Event<'a>,
+        kind: EventKind<'a>,
+        known: &Known<'a>,
+        content: Content,
+        device: DeviceKind,
+    ) -> Task {
+        // Events beside the operators all bear one name, and name the operator that waits for them.
+        let (shown, known) = match content {
+            Content::Beside => (hlo_name(kind.name), &Known { hlo_op: b"", ..*known }),
+            _ if kind.display_name.is_empty() => (kind.name, known),
+            _ => (kind.display_name, known),
+        };
+        let unit = unit_of(kind.name, known, content, device);
+        let name = self.text(shown);
+        let task = Task { unit, ..Task::new(name, Nanoseconds::ZERO, Nanoseconds::ZERO) };
+        let is_copy =
+            unit == ExecutionUnit::MemoryCopy && content == Content::Work && known.hlo_op.is_empty();
+        if content == Content::Waits || is_copy {
+            return task;
+        }
+        // What a kind of event tells of its operator holds for all of them, unless an event names its own.
+        if known.hlo_op.is_empty()
+            && let Some(operator) = kind.operator
+        {
+            return Task { operator: Some(operator), ..task };
+        }
+        let operator = self.operator(shown, known);
+        if known.hlo_op.is_empty()
+            && let Some(row) = plane.kinds.get_mut(&event.kind)
+        {
+            row.operator = Some(operator);
+        }
+        Task { operator: Some(operator), ..task }
+    }
+
+    /// The operator that an event ran: the HLO that it names, or itself.
+    fn operator(&mut self, shown: &[u8], known: &Known<'_>) -> OperatorId {
+        let name = if known.hlo_op.is_empty() { shown } else { known.hlo_op };
+        // TensorFlow names its own operators `path/name:Type`.
+        let colon = known.tf_op.iter().rposition(|byte| *byte == b':');
+        let tf_type = colon.map_or(&[] as &[u8], |colon| &known.tf_op[colon + 1..]);
+        let op_type = [known.category, tf_type, shown].into_iter().find(|text| !text.is_empty());
+        let (name, op_type) = (self.text(name), self.text(op_type.unwrap_or_default()));
+        let attributes = (!known.tf_op.is_empty()).then(|| {
+            let text = String::from_utf8_lossy(known.tf_op);
+            let json = serde_json::json!({ "tf_op": text }).to_string();
+            self.trace.strings.intern(&json)
+        });
+        let trace = &mut self.trace;
+        *self.operators.entry((name, op_type)).or_insert_with(|| {
+            trace.operators.push(Operator {
+                flops: known.flops.filter(|flops| *flops > 0),
+                attributes,
+                ..Operator::new(name, op_type)
+            })
+        })
+    }
+
+    fn steps<'a>(&mut self, plane: &mut Plane<'a>, line: &Line<'a>) {
+        let mut place = 0;
+        self.each_event(plane, line, |reader, _, _, kind, start, duration| {
+            place += 1;
+            let name = std::str::from_utf8(kind.name).ok();
+            let number = name.and_then(|name| name.parse().ok()).unwrap_or(place);
+            reader.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
+        });
+    }
+
+    fn ranges<'a>(&mut self, plane: &mut Plane<'a>, line: &Line<'a>, thread: Option<ThreadId>) {
+        let domain = if line.name.is_empty() { None } else { Some(self.text(line.name)) };
+        self.each_event(plane, line, |reader, _, _, kind, start, duration| {
+            let name = reader.text(if kind.display_name.is_empty() { kind.name } else { kind.display_name });
+            let kind = if duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
+            reader.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
+        });
+    }
+
+    /// The threads of the host.
+    fn host(&mut self, plane: &mut Plane<'_>, level: ApiLevel) {
+        let process = self.places.process(&mut self.trace, 0);
+        let lines = std::mem::take(&mut plane.lines);
+        for line in lines.into_iter().map(Line::read) {
+            let name = String::from_utf8_lossy(line.name).into_owned();
+            let thread = self.places.thread(&mut self.trace, process, line.number.cast_unsigned(), &name);
+            let mut stream = None;
+            self.each_event(plane, &line, |reader, plane, event, kind, start, duration| {
+                let known = Known::of(plane, &kind, event);
+                if !reader.has_device && known.is_operator {
+                    let stream = *stream.get_or_insert_with(|| reader.host_stream(thread, &line));
+                    let task = reader.task(plane, event, kind, &known, Content::Work, DeviceKind::Cpu);
+                    reader.trace.tasks.push(Task { stream: Some(stream), start, duration, ..task });
+                    return;
+                }
+                // Python's functions begin with a sign, behind which file and line stand.
+                let level = if kind.name.starts_with(b"$") { ApiLevel::Other } else { level };
+                let name =
+                    reader.text(if kind.display_name.is_empty() { kind.name } else { kind.display_name });
+                let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
+                let call = reader.trace.api_calls.push(call);
+                if let Some(correlation) = known.correlation {
+                    reader.launches.call(0, correlation, call);
+                }
+            });
+        }
+    }
+
+    fn host_stream(&mut self, thread: ThreadId, line: &Line<'_>) -> StreamId {
+        let device = self.places.device(&mut self.trace, DeviceKind::Cpu, 0, "CPU");
+        let name = self.text(line.name);
+        self.places.stream(&mut self.trace, device, line.number.cast_unsigned(), Some(thread), name)
+    }
+
+    /// Planes of other kinds: their lines are ranges.
+    fn other(&mut self, plane: &mut Plane<'_>) {
+        let lines = std::mem::take(&mut plane.lines);
+        for line in lines.into_iter().map(Line::read) {
+            self.ranges(plane, &line, None);
+        }
+    }
+}
+
+/// The name of an operator in the text of its HLO: `copy-start.2` of `%copy-start.2 = f32[8] copy-start(%a)`.
+fn hlo_name(text: &[u8]) -> &[u8] {
+    let name = text.strip_prefix(b"%").and_then(|rest| rest.split(|byte| *byte == b' ').next());
+    name.unwrap_or(text)
+}
+
+/// Begins of the names and categories of collective operations.
+const COLLECTIVES: [&[u8]; 8] = [
+    b"all-reduce",
+    b"all-gather",
+    b"reduce-scatter",
+    b"all-to-all",
+    b"collective-permute",
+    b"ragged-all-to-all",
+    b"send",
+    b"recv",
+];
+
+/// The unit that executed an event.
+fn unit_of(name: &[u8], known: &Known<'_>, content: Content, device: DeviceKind) -> ExecutionUnit {
+    let begins = |text: &[u8], words: &[&[u8]]| words.iter().any(|word| text.starts_with(word));
+    match content {
+        Content::Waits => ExecutionUnit::Control,
+        // The second half of what was started before: the core waits for its end.
+        _ if known.category.ends_with(b"-done") => ExecutionUnit::Control,
+        _ if begins(known.category, &COLLECTIVES) || begins(name, &[b"nccl", b"rccl"]) => {
+            ExecutionUnit::Communication
+        }
+        Content::Beside if begins(known.category, &[b"copy", b"async-copy"]) => ExecutionUnit::MemoryCopy,
+        _ if device == DeviceKind::Gpu && begins(name, &[b"Memcpy", b"Memset", b"memcpy", b"memset"]) => {
+            ExecutionUnit::MemoryCopy
+        }
+        _ if device == DeviceKind::Gpu => ExecutionUnit::Gpu,
+        _ if device == DeviceKind::Cpu => ExecutionUnit::Cpu,
+        _ => ExecutionUnit::Other,
+    }
+}

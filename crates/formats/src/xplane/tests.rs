@@ -1,0 +1,232 @@
+//! Spaces that are built field by field of the public schema.
+
+use opscope_trace::*;
+
+use super::{looks_like, read};
+use crate::protobuf::{push_bytes, push_fixed64, push_message, push_number};
+
+/// An entry of a map from numbers to messages.
+fn entry(out: &mut Vec<u8>, field: u32, number: u64, fill: impl FnOnce(&mut Vec<u8>)) {
+    push_message(out, field, |row| {
+        push_number(row, 1, number);
+        push_message(row, 2, fill);
+    });
+}
+
+/// A plane with its name, the names of its stats by number from 1 and of its events by number from 1.
+fn plane(name: &str, stats: &[&str], events: &[&str], fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_message(&mut out, 1, |row| {
+        push_number(row, 1, 7);
+        push_bytes(row, 2, name.as_bytes());
+        // Lines come first, as they are written.
+        fill(row);
+        for (index, name) in events.iter().enumerate() {
+            entry(row, 4, index as u64 + 1, |row| {
+                push_number(row, 1, index as u64 + 1);
+                push_bytes(row, 2, name.as_bytes());
+            });
+        }
+        for (index, name) in stats.iter().enumerate() {
+            entry(row, 5, index as u64 + 1, |row| {
+                push_number(row, 1, index as u64 + 1);
+                push_bytes(row, 2, name.as_bytes());
+            });
+        }
+    });
+    out
+}
+
+/// A line of events: kind, offset and duration in picoseconds, and further fields.
+fn line(out: &mut Vec<u8>, number: u64, name: &str, begin: u64, events: &[(u64, u64, u64, &[u8])]) {
+    push_message(out, 3, |row| {
+        push_number(row, 1, number);
+        push_bytes(row, 2, name.as_bytes());
+        push_number(row, 3, begin);
+        for &(kind, offset, duration, further) in events {
+            push_message(row, 4, |event| {
+                push_number(event, 1, kind);
+                push_number(event, 2, offset);
+                push_number(event, 3, duration);
+                event.extend_from_slice(further);
+            });
+        }
+    });
+}
+
+/// A stat of an event with a number or a text.
+fn stat(number: u64, field: u32, value: Result<u64, &str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_message(&mut out, 4, |row| {
+        push_number(row, 1, number);
+        match value {
+            Ok(number) => push_number(row, field, number),
+            Err(text) => push_bytes(row, field, text.as_bytes()),
+        }
+    });
+    out
+}
+
+fn losses(trace: &Trace) -> Vec<(LossKind, u64)> {
+    trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect()
+}
+
+#[test]
+fn a_gpus_kernels_find_their_operators_and_the_calls_that_launched_them() {
+    let names = ["correlation_id", "hlo_op", "fusion.3", "tf_op"];
+    let device = plane("/device:GPU:1", &names, &["gemm_kernel", "MemcpyH2D", "1"], |row| {
+        // The value of `hlo_op` is the name of another.
+        let kernel =
+            [stat(1, 3, Ok(41)), stat(2, 7, Ok(3)), stat(4, 5, Err("model/dense/MatMul:MatMul"))].concat();
+        line(
+            row,
+            3,
+            "Stream #20(Compute,MemcpyH2D)",
+            2_000,
+            &[(1, 1_500, 2_600, &kernel), (2, 9_000_000, 1_000_000, &stat(1, 3, Ok(42)))],
+        );
+        line(row, 9, "XLA Ops", 2_000, &[(1, 0, 1, &[])]);
+        line(row, 10, "Steps", 2_000, &[(3, 0, 20_000_000, &[])]);
+    });
+    let host = plane("/host:CUPTI", &["correlation_id"], &["cuLaunchKernel", "cuMemcpy"], |row| {
+        line(
+            row,
+            500,
+            "python/500",
+            1_000,
+            &[(1, 0, 3_000, &stat(1, 3, Ok(41))), (2, 5_000, 1_000, &stat(1, 3, Ok(42)))],
+        );
+    });
+    let mut file = [device, host].concat();
+    push_bytes(&mut file, 3, b"dropped 5 events");
+    push_bytes(&mut file, 4, b"machine");
+    assert!(looks_like(&file));
+    let trace = read(&file).unwrap();
+    let units = [ExecutionUnit::Gpu, ExecutionUnit::MemoryCopy];
+    assert_eq!(trace.tasks.unit(), units);
+    assert_eq!(trace.tasks.launched_by(), [0, 1].map(|call| Some(ApiCallId::from_index(call))));
+    // 2,001.5 to 2,004.1 ns.
+    assert_eq!((trace.tasks.start()[0].0, trace.tasks.duration()[0].0), (2_002, 2));
+    let operator = trace.operators.get(trace.tasks.operator()[0].unwrap());
+    assert_eq!(
+        (trace.strings.get(operator.name), trace.strings.get(operator.op_type)),
+        ("fusion.3", "MatMul")
+    );
+    assert_eq!(trace.tasks.operator()[1], None);
+    let stream = trace.streams.get(trace.tasks.stream()[0].unwrap());
+    let device = trace.devices.get(stream.device);
+    assert_eq!((stream.number, device.number, device.kind), (20, 1, DeviceKind::Gpu));
+    assert_eq!(trace.iterations.number(), [1]);
+    assert_eq!(trace.tasks.iteration()[0], Some(IterationId::from_index(0)));
+    assert_eq!(trace.run.host.as_deref(), Some("machine"));
+    assert_eq!(losses(&trace), [(LossKind::NotedByProfiler, 1), (LossKind::RepeatedSlice, 1)]);
+}
+
+#[test]
+fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
+    let mut out = Vec::new();
+    push_message(&mut out, 1, |row| {
+        push_bytes(row, 2, b"/device:TPU:0");
+        line(row, 1, "XLA Modules", 0, &[(1, 0, 50_000, &[])]);
+        line(row, 2, "XLA Ops", 0, &[(2, 0, 20_000, &[]), (2, 20_000, 10_000, &[]), (3, 30_000, 5_000, &[])]);
+        line(row, 3, "Async XLA Ops", 0, &[(4, 0, 40_000, &[])]);
+        line(row, 4, "XLA TraceMe", 0, &[(5, 36_000, 2_000, &[])]);
+        line(row, 5, "Framework Ops", 0, &[(2, 0, 20_000, &[])]);
+        for (number, name, shown, category) in [
+            (1, "jit_step(123)", "", ""),
+            (2, "%fusion = f32[8] fusion(%a)", "fusion", "convolution fusion"),
+            (3, "%all-reduce = f32[8] all-reduce(%b)", "all-reduce", "all-reduce"),
+            (4, "%copy-start = f32[8] copy-start(%c)", "async-copy", "copy-start"),
+            (5, "dependency-wait", "", ""),
+        ] {
+            entry(row, 4, number, |row| {
+                push_bytes(row, 2, name.as_bytes());
+                push_bytes(row, 4, shown.as_bytes());
+                for (stat, field, text, value) in [(1, 5, category, 0), (2, 3, "", 4096)] {
+                    push_message(row, 5, |row| {
+                        push_number(row, 1, stat);
+                        if field == 5 {
+                            push_bytes(row, 5, text.as_bytes())
+                        } else {
+                            push_number(row, field, value)
+                        }
+                    });
+                }
+            });
+        }
+        for (number, name) in [(1, "hlo_category"), (2, "flops"), (3, "device_type_string")] {
+            entry(row, 5, number, |row| push_bytes(row, 2, name.as_bytes()));
+        }
+        push_message(row, 6, |row| {
+            push_number(row, 1, 3);
+            push_bytes(row, 5, b"TPU v9");
+        });
+    });
+    let trace = read(&out).unwrap();
+    assert_eq!(
+        trace.tasks.unit(),
+        [
+            ExecutionUnit::Other,
+            ExecutionUnit::Other,
+            ExecutionUnit::Communication,
+            ExecutionUnit::MemoryCopy,
+            ExecutionUnit::Control,
+        ]
+    );
+    let operator = trace.operators.get(trace.tasks.operator()[1].unwrap());
+    let names = (trace.strings.get(operator.name), trace.strings.get(operator.op_type));
+    assert_eq!((names, operator.flops), (("fusion", "convolution fusion"), Some(4096)));
+    assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[1]);
+    let copy = trace.operators.get(trace.tasks.operator()[3].unwrap());
+    assert_eq!(trace.strings.get(copy.name), "copy-start");
+    assert_eq!(trace.strings.get(trace.ranges.name()[0]), "jit_step(123)");
+    assert_eq!(trace.run.chip.as_deref(), Some("TPU v9"));
+    assert_eq!(losses(&trace), [(LossKind::RepeatedSlice, 1)]);
+}
+
+#[test]
+fn without_a_device_operators_that_name_their_hlo_are_the_work_of_their_threads() {
+    let file = plane("/host:CPU", &["hlo_op", "dot.1"], &["dot.1", "$train.py:7 step"], |row| {
+        line(row, 4, "worker", 0, &[(1, 0, 7_000, &stat(1, 7, Ok(2))), (2, 0, 9_000, &[])]);
+    });
+    let trace = read(&file).unwrap();
+    assert_eq!((trace.tasks.unit(), trace.tasks.duration()[0].0), (&[ExecutionUnit::Cpu][..], 7));
+    assert_eq!(trace.api_calls.level(), [ApiLevel::Other]);
+}
+
+#[test]
+fn damage_and_odd_numbers_are_counted() {
+    let file = plane("/device:GPU:0", &[], &["k"], |row| {
+        let mut counted = Vec::new();
+        push_number(&mut counted, 5, 3);
+        line(
+            row,
+            1,
+            "Stream #1",
+            5,
+            &[
+                (1, 0, 1_000, &[]),
+                // Of an unknown kind, only counted, negative, beyond all times, damaged.
+                (9, 0, 1_000, &[]),
+                (1, 0, 1_000, &counted),
+                (1, 0, (-5_000_i64).cast_unsigned(), &[]),
+                (1, 0, 1, &[0xff]),
+            ],
+        );
+        push_fixed64(row, 30, 1);
+    });
+    let trace = read(&file).unwrap();
+    assert_eq!(trace.tasks.len(), 2);
+    let expected = [
+        (LossKind::CountedEvent, 1),
+        (LossKind::UnreadableRecord, 1),
+        (LossKind::RecordWithoutTime, 1),
+        (LossKind::UnnamedRecord, 1),
+    ];
+    assert_eq!(losses(&trace), expected);
+    for length in 0..file.len() {
+        let _ = (looks_like(&file[..length]), read(&file[..length]));
+    }
+    assert!(read(b"").is_err() && read(b"\x08\x01").is_err());
+    assert!(!looks_like(b"") && !looks_like(b"\x0a\x03\x08\x01") && !looks_like(b"{}"));
+}

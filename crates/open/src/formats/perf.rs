@@ -1,0 +1,42 @@
+//! Samples of Linux's perf.
+
+use opscope_formats::perf;
+
+use crate::OpenError;
+use crate::about::{About, FormatKind, Tried};
+use crate::format::{Format, Reader};
+
+/// The text of `perf script`.
+pub static FORMAT: Format = Format {
+    name: "a text of perf script",
+    about: Some(&About {
+        from: "Linux perf: perf record -g, then perf script > FILE",
+        tried: Tried::RealFiles,
+        ..ABOUT
+    }),
+    is: |look| !look.is_folder && perf::is_script(&look.bytes),
+    reader: READER,
+};
+
+/// Folded stacks.
+pub static FOLDED: Format = Format {
+    name: "a text of folded stacks",
+    about: Some(&About {
+        from: "scripts that fold stacks for flame graphs (stackcollapse-perf.pl, inferno, py-spy --format raw)",
+        ..ABOUT
+    }),
+    is: |look| !look.is_folder && perf::is_folded(&look.bytes),
+    reader: READER,
+};
+
+const READER: Reader =
+    Reader::Bytes(|input, path, stop| perf::read(&input, stop).map_err(|error| OpenError::at(path, error)));
+
+const ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "",
+    reads: "samples as a table of functions: within each itself, and within it or what it calls",
+    written_by: None,
+    lacks: "when each sample was: there is no timeline",
+    tried: Tried::Documentation,
+};

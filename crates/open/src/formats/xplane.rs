@@ -1,0 +1,86 @@
+//! Profiles of TensorFlow and JAX, alone and in the folder of a run.
+
+use std::path::{Path, PathBuf};
+
+use opscope_formats::xplane;
+
+use crate::OpenError;
+use crate::about::{About, FormatKind, Tried};
+use crate::format::{Content, Format, Reader, read_file};
+use crate::look::Look;
+use crate::progress::go_on;
+
+/// A single file.
+pub static FORMAT: Format = Format {
+    name: "a profile of TensorFlow or JAX",
+    about: Some(&ABOUT),
+    is: |look| !look.is_folder && xplane::looks_like(&look.bytes),
+    reader: Reader::Bytes(read),
+};
+
+/// The folder of a run with one such file, beside which a timeline of the same run may lie.
+pub static FOLDER: Format = Format {
+    name: "a folder of a run of TensorFlow or JAX",
+    about: Some(&About {
+        from: "jax.profiler and tf.profiler: the folder plugins/profile/TIME",
+        lacks: "*.trace.json.gz beside it, which tells less of the same run and is named",
+        ..ABOUT
+    }),
+    is: |look| look.is_folder && !files_below(look).is_empty(),
+    reader: Reader::Place(|look, progress| {
+        let mut files = files_below(&look);
+        let stop = progress.stop();
+        let Some(place) = files.pop().filter(|_| files.is_empty()) else {
+            let what = "profiles of TensorFlow or JAX, one for each host,";
+            return Err(OpenError::Several { path: look.path.clone(), what, found: files_below(&look) });
+        };
+        let trace = read_file(&place, read, &stop)?;
+        go_on(&stop, &place)?;
+        let remarks = timelines(&look.path)
+            .into_iter()
+            .map(|name| format!("{name} tells of the same run as {} and was left out", name_of(&place)));
+        Ok(Content { trace, remarks: remarks.collect(), place, files: Vec::new() })
+    }),
+};
+
+const ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "JAX, TensorFlow, PyTorch/XLA (*.xplane.pb of their profilers), on CPU, GPU and TPU",
+    reads: "operators with HLO names, categories and operations, kernels, copies, waits, calls, launches, steps, modules",
+    written_by: None,
+    lacks: "the HLO graphs themselves, and lines that only group others, which are counted",
+    tried: Tried::RealFiles,
+};
+
+fn read(
+    input: opscope_formats::input::Input,
+    path: &Path,
+    stop: &crate::Stop,
+) -> Result<opscope_trace::Trace, OpenError> {
+    xplane::read_until(&input, stop).map_err(|error| OpenError::at(path, error))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The files of a folder whose names end so, sorted.
+fn ending_in(folder: &Path, end: &str) -> Vec<PathBuf> {
+    /// No run has as many hosts.
+    const MOST_NAMES: usize = 10_000;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| name_of(path).ends_with(end) && path.is_file())
+        .collect();
+    files.sort();
+    files
+}
+
+fn files_below(look: &Look) -> Vec<PathBuf> {
+    ending_in(&look.path, ".xplane.pb")
+}
+
+fn timelines(folder: &Path) -> Vec<String> {
+    ending_in(folder, ".trace.json.gz").iter().map(|path| name_of(path)).collect()
+}

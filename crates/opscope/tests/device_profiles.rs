@@ -1,0 +1,325 @@
+//! Profiles of the profilers of processors and systems: files that Python builds by their public schemas, with its
+//! own SQLite and protocol buffers, and what the program says of them.
+
+mod common;
+
+use std::process::Command;
+
+use common::Place;
+use opscope_testing::companions;
+use serde_json::Value;
+
+/// The only row of an answer in SQL about a profile.
+fn row(place: &Place, profile: &str, question: &str) -> Value {
+    place.done(&["sql", profile, "--json", question]).json()["rows"][0].clone()
+}
+
+/// The kinds of losses of a profile, with their counts.
+fn losses(place: &Place, profile: &str) -> Vec<(String, u64)> {
+    let answer = place.done(&["info", profile, "--json"]).json();
+    let rows = answer["losses"].as_array().expect("a list of losses").iter();
+    rows.map(|row| {
+        let kind = row["kind"].as_str().expect("a kind").to_owned();
+        (kind, row["count"].as_u64().expect("a count"))
+    })
+    .collect()
+}
+
+/// Runs a script of Python's in the place.
+fn python(place: &Place, module: &str, script: &str) -> bool {
+    let Some(python) = companions::python_with(module) else { return false };
+    let file = place.write("build.py", script);
+    let output = Command::new(python).arg(file).current_dir(place.path("")).output().expect("Python");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+/// Every command that asks one profile answers about it.
+fn is_answered(place: &Place, profile: &str) {
+    for command in ["info", "show", "analyze"] {
+        let answer = place.done(&[command, profile]);
+        assert!(!answer.stdout.is_empty(), "{command}");
+        place.done(&[command, profile, "--json"]).json();
+    }
+    place.done(&["compare", profile, profile]);
+    place.done(&["report", profile, "-o", "report.html"]);
+    place.done(&["import", profile, "--db", "again.db", "--trace", "again.pftrace", "--quiet"]);
+    let count = "SELECT (SELECT count(*) FROM tasks) tasks, (SELECT count(*) FROM api_calls) calls, \
+                 (SELECT sum(duration_ns) FROM tasks) time";
+    assert_eq!(row(place, profile, count), row(place, "again.db", count));
+}
+
+/// 1,000 launches of two kernels with a copy each, below ranges that nest.
+const NSIGHT: &str = r#"
+import sqlite3
+d = sqlite3.connect("report.sqlite")
+d.executescript("""
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, eventClass INT, globalTid INT, correlationId INT,
+    nameId INT, returnValue INT, callchainId INT);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+    correlationId INT, globalPid INT, demangledName INT, shortName INT, gridX INT, blockX INT);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+    correlationId INT, globalPid INT, bytes INT, copyKind INT);
+CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, rangeId INT, category INT, text TEXT, globalTid INT,
+    endGlobalTid INT, textId INT, domainId INT);
+CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT, chipName TEXT);
+CREATE TABLE SCHED_EVENTS (start INT, cpu INT, isSchedIn INT, globalTid INT);
+""")
+names = ["void gemm<float>(int)", "gemm", "void relu<float>(int)", "relu", "cudaLaunchKernel_v7000",
+         "cudaMemcpyAsync_v3020"]
+d.executemany("INSERT INTO StringIds VALUES (?, ?)", list(enumerate(names)))
+process = (5 << 24) | (1 << 56)
+thread = process | 6
+for n in range(1000):
+    t = n * 10000
+    d.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, NULL, ?, ?, NULL, NULL, 0)", (t, t + 9000, f"step", thread))
+    for kind, (start, took) in enumerate([(100, 50), (200, 40)]):
+        number = n * 3 + kind + 1
+        d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 4, 0, NULL)",
+                  (t + start, t + start + 20, thread, number))
+        d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, ?, ?, 1, 128)",
+                  (t + start + 1000, t + start + 1000 + took, number, process, kind * 2, kind * 2 + 1))
+    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 5, 0, NULL)", (t + 400, t + 430, thread, n * 3 + 3))
+    d.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 0, 1, 8, ?, ?, 1024, 2)",
+              (t + 2000, t + 2100, n * 3 + 3, process))
+d.execute("INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA Test', 'TT100')")
+d.execute("INSERT INTO SCHED_EVENTS VALUES (1, 2, 3, 4)")
+d.commit()
+"#;
+
+#[test]
+fn an_export_of_nsight_systems_has_its_kernels_copies_calls_ranges_and_launches() {
+    let place = Place::new();
+    if !python(&place, "sqlite3", NSIGHT) {
+        return;
+    }
+    let profile = "report.sqlite";
+    let text = place.done(&["info", profile]).stdout;
+    assert!(text.contains("a profile of Nsight Systems") && text.contains("NVIDIA Test"), "{text}");
+    let by_unit = "SELECT sum(unit = 'gpu') kernels, sum(unit = 'memory-copy') copies, sum(duration_ns) time, \
+                   sum(launched_by_id IS NOT NULL) launched FROM tasks";
+    let expected = serde_json::json!({"kernels": 2000, "copies": 1000, "time": 190_000, "launched": 3000});
+    assert_eq!(row(&place, profile, by_unit), expected);
+    let calls = "SELECT count(*) calls, sum(duration_ns) time FROM api_calls";
+    assert_eq!(row(&place, profile, calls), serde_json::json!({"calls": 3000, "time": 70_000}));
+    let ranges = "SELECT count(*) ranges, sum(duration_ns) time FROM ranges";
+    assert_eq!(row(&place, profile, ranges), serde_json::json!({"ranges": 1000, "time": 9_000_000}));
+    let analyzed = place.done(&["analyze", profile]).stdout;
+    assert!(analyzed.contains("gemm") && analyzed.contains("relu"), "{analyzed}");
+    assert_eq!(losses(&place, profile), [("placeless-record".to_owned(), 1)]);
+    is_answered(&place, profile);
+    // Lines of JSON tell the same.
+    place.write(
+        "report.jsonl",
+        [
+            r#"{"data":["[unknown]","void gemm<float>(int)","gemm","cudaLaunchKernel_v7000"]}"#,
+            r#"{"Type":48,"TraceProcessEvent":{"startNs":"100","endNs":"110","correlationId":7,"name":"3","globalTid":"83886086"}}"#,
+            r#"{"Type":79,"CudaEvent":{"startNs":"200","endNs":"290","correlationId":7,"deviceId":0,"streamId":"7","globalPid":"83886080","kernel":{"demangledName":"1","shortName":"2"}}}"#,
+            r#"{"Type":59,"NvtxEvent":{"Timestamp":"10","Text":"step","GlobalTid":"83886086","EndTimestamp":"90"}}"#,
+            "",
+        ]
+        .join("\n"),
+    );
+    let expected = serde_json::json!({"kernels": 1, "copies": 0, "time": 90, "launched": 1});
+    assert_eq!(row(&place, "report.jsonl", by_unit), expected);
+    assert_eq!(row(&place, "report.jsonl", ranges), serde_json::json!({"ranges": 1, "time": 80}));
+    assert!(place.done(&["info", "report.jsonl"]).stdout.contains("lines of JSON"));
+    // Another program's database stays one.
+    python(
+        &place,
+        "sqlite3",
+        "import sqlite3; sqlite3.connect('other.db').execute('CREATE TABLE StringIds (id, value)')",
+    );
+    place.fails(1, &["another program"], &["analyze", "other.db"]);
+}
+
+/// Two GPUs with 300 kernels and 100 copies each, which calls of CUDA launched; a step for every 100 kernels.
+const SPACE: &str = r#"
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+f = descriptor_pb2.FileDescriptorProto(name="x.proto", package="x", syntax="proto3")
+def message(name, *fields):
+    m = f.message_type.add(name=name)
+    for field, number, kind, repeated in fields:
+        row = m.field.add(name=field, number=number, label=3 if repeated else 1)
+        types = {"int": 3, "uint": 4, "double": 1, "text": 9, "bytes": 12}
+        row.type = types.get(kind, 11)
+        if kind not in types:
+            row.type_name = ".x." + kind
+message("Stat", ("metadata_id", 1, "int", 0), ("double_value", 2, "double", 0), ("uint64_value", 3, "uint", 0),
+        ("int64_value", 4, "int", 0), ("str_value", 5, "text", 0), ("bytes_value", 6, "bytes", 0), ("ref_value", 7, "uint", 0))
+message("StatMetadata", ("id", 1, "int", 0), ("name", 2, "text", 0))
+message("EventMetadata", ("id", 1, "int", 0), ("name", 2, "text", 0), ("display_name", 4, "text", 0), ("stats", 5, "Stat", 1))
+message("Events", ("key", 1, "int", 0), ("value", 2, "EventMetadata", 0))
+message("Stats", ("key", 1, "int", 0), ("value", 2, "StatMetadata", 0))
+message("Event", ("metadata_id", 1, "int", 0), ("offset_ps", 2, "int", 0), ("duration_ps", 3, "int", 0), ("stats", 4, "Stat", 1))
+message("Line", ("id", 1, "int", 0), ("name", 2, "text", 0), ("timestamp_ns", 3, "int", 0), ("events", 4, "Event", 1))
+message("Plane", ("id", 1, "int", 0), ("name", 2, "text", 0), ("lines", 3, "Line", 1), ("event_metadata", 4, "Events", 1),
+        ("stat_metadata", 5, "Stats", 1))
+message("Space", ("planes", 1, "Plane", 1), ("errors", 2, "text", 1), ("hostnames", 4, "text", 1))
+pool = descriptor_pool.DescriptorPool()
+pool.Add(f)
+space = message_factory.GetMessageClass(pool.FindMessageTypeByName("x.Space"))()
+begin = 1_700_000_000_000_000_000
+host = space.planes.add(id=9, name="/host:CUPTI")
+thread = host.lines.add(id=77, name="python/77", timestamp_ns=begin)
+def named(plane, events, stats):
+    for number, name in enumerate(events, 1):
+        row = plane.event_metadata.add(key=number)
+        row.value.id, row.value.name = number, name
+    for number, name in enumerate(stats, 1):
+        row = plane.stat_metadata.add(key=number)
+        row.value.id, row.value.name = number, name
+named(host, ["cuLaunchKernel", "cuMemcpyAsync"], ["correlation_id"])
+correlation = 0
+for gpu in range(2):
+    plane = space.planes.add(id=gpu, name=f"/device:GPU:{gpu}")
+    named(plane, ["gemm_kernel", "MemcpyD2H", "0", "1", "2"], ["correlation_id", "hlo_op", "dot.7"])
+    compute = plane.lines.add(id=13, name="Stream #13(Compute)", timestamp_ns=begin)
+    copies = plane.lines.add(id=14, name="Stream #14(MemcpyD2H)", timestamp_ns=begin)
+    steps = plane.lines.add(id=99, name="Steps", timestamp_ns=begin)
+    for n in range(400):
+        correlation += 1
+        line, kind = (copies, 2) if n % 4 == 3 else (compute, 1)
+        event = line.events.add(metadata_id=kind, offset_ps=n * 10_000_000 + 5_000_000, duration_ps=2_000_000)
+        event.stats.add(metadata_id=1, uint64_value=correlation)
+        if kind == 1:
+            event.stats.add(metadata_id=2, ref_value=3)
+        call = thread.events.add(metadata_id=kind, offset_ps=n * 10_000_000 + gpu * 2_000_000, duration_ps=1_000_000)
+        call.stats.add(metadata_id=1, uint64_value=correlation)
+    for n in range(3):
+        steps.events.add(metadata_id=3 + n, offset_ps=n * 1_330_000_000, duration_ps=1_330_000_000)
+space.hostnames.append("machine")
+space.errors.append("a buffer was full")
+import os
+os.makedirs("run", exist_ok=True)
+open("run/host.xplane.pb", "wb").write(space.SerializeToString())
+open("run/host.trace.json.gz", "wb").write(b"")
+"#;
+
+#[test]
+fn a_profile_of_jax_has_its_kernels_operators_calls_launches_and_steps() {
+    let place = Place::new();
+    if !python(&place, "google.protobuf", SPACE) {
+        return;
+    }
+    let profile = "run/host.xplane.pb";
+    let by_unit = "SELECT sum(unit = 'gpu') kernels, sum(unit = 'memory-copy') copies, sum(duration_ns) time, \
+                   sum(launched_by_id IS NOT NULL) launched FROM tasks";
+    let expected = serde_json::json!({"kernels": 600, "copies": 200, "time": 1_600_000, "launched": 800});
+    assert_eq!(row(&place, profile, by_unit), expected);
+    let calls = "SELECT count(*) calls, sum(duration_ns) time FROM api_calls";
+    assert_eq!(row(&place, profile, calls), serde_json::json!({"calls": 800, "time": 800_000}));
+    let operators = "SELECT count(DISTINCT text) names, min(text) name FROM operators \
+                     JOIN strings ON strings.id = name_id";
+    assert_eq!(row(&place, profile, operators), serde_json::json!({"names": 1, "name": "dot.7"}));
+    assert_eq!(losses(&place, profile), [("noted-by-profiler".to_owned(), 1)]);
+    is_answered(&place, profile);
+    // The folder of the run is the same profile; the timeline beside it is named and left out.
+    let answer = place.done(&["analyze", "run"]);
+    assert!(answer.stdout.contains("dot.7"), "{}", answer.stdout);
+    assert_eq!(row(&place, "run", by_unit), expected);
+    let text = format!("{}{}", answer.stdout, answer.stderr);
+    assert!(text.contains("host.trace.json.gz tells of the same run"), "{text}");
+    std::fs::copy(place.path(profile), place.path("run/other.xplane.pb")).expect("a copy");
+    place.fails(1, &["other.xplane.pb", "name one of them"], &["analyze", "run"]);
+}
+
+#[test]
+fn the_tables_of_rocprofv3_are_read_alone_and_as_one_run() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("rocm")).expect("a folder");
+    let (mut kernels, mut calls, mut copies, mut marks) = (
+        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Stream_Id\",\"Thread_Id\",\"Dispatch_Id\",\"Kernel_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_owned(),
+        "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_owned(),
+        "\"Kind\",\"Direction\",\"Stream_Id\",\"Source_Agent_Id\",\"Destination_Agent_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_owned(),
+        "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_owned(),
+    );
+    for n in 0..500_u64 {
+        let start = 2_414_192_765_353_337 + n * 10_000;
+        let (number, name) = (n * 2 + 1, if n % 2 == 0 { "void gemm<float>(int, int)" } else { "relu" });
+        kernels += &format!(
+            "\"KERNEL_DISPATCH\",\"Agent 2\",1,3,9,{n},4,\"{name}\",{number},{},{}\n",
+            start + 500,
+            start + 900
+        );
+        calls += &format!("\"HIP_RUNTIME_API\",\"hipLaunchKernel\",8,9,{number},{start},{}\n", start + 20);
+        calls += &format!(
+            "\"HIP_RUNTIME_API\",\"hipMemcpyAsync\",8,9,{},{},{}\n",
+            number + 1,
+            start + 30,
+            start + 60
+        );
+        copies += &format!(
+            "\"MEMORY_COPY\",\"MEMORY_COPY_DEVICE_TO_HOST\",3,\"Agent 2\",\"Agent 0\",{},{},{}\n",
+            number + 1,
+            start + 1_000,
+            start + 1_100
+        );
+        marks += &format!("\"MARKER_CORE_API\",\"step\",8,9,{},{start},{}\n", 5_000 + n, start + 9_000);
+    }
+    for (name, text) in [
+        ("8_kernel_trace.csv", &kernels),
+        ("8_hip_api_trace.csv", &calls),
+        ("8_memory_copy_trace.csv", &copies),
+        ("8_marker_api_trace.csv", &marks),
+    ] {
+        place.write(&format!("rocm/{name}"), text);
+    }
+    let sums = "SELECT sum(unit = 'gpu') kernels, sum(unit = 'memory-copy') copies, sum(duration_ns) time, \
+                sum(launched_by_id IS NOT NULL) launched FROM tasks";
+    let expected = serde_json::json!({"kernels": 500, "copies": 500, "time": 250_000, "launched": 1000});
+    assert_eq!(row(&place, "rocm", sums), expected);
+    let calls = "SELECT count(*) calls, sum(duration_ns) time FROM api_calls";
+    assert_eq!(row(&place, "rocm", calls), serde_json::json!({"calls": 1000, "time": 25_000}));
+    let ranges = "SELECT count(*) ranges, sum(duration_ns) time FROM ranges";
+    assert_eq!(row(&place, "rocm", ranges), serde_json::json!({"ranges": 500, "time": 4_500_000}));
+    assert_eq!(losses(&place, "rocm"), Vec::new());
+    is_answered(&place, "rocm");
+    let alone = row(&place, "rocm/8_kernel_trace.csv", sums);
+    assert_eq!((&alone["kernels"], &alone["time"]), (&Value::from(500), &Value::from(200_000)));
+    place.write(
+        "stats.csv",
+        "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\"gemm\",4,1000,250.0,100.0,1,500,2.0\n",
+    );
+    let text = place.done(&["analyze", "stats.csv"]).stdout;
+    assert!(text.contains("gemm") && text.contains("250 ns"), "{text}");
+}
+
+#[test]
+fn samples_of_perf_are_a_table_of_functions() {
+    let place = Place::new();
+    let sample = "python 7 [003] 12.345678:  250000 cpu-clock:pppH:\n\t 7f3a gemm+0x1f (libblas.so)\n\t 55d0 main+0x10 (python)\n\n";
+    place.write("script.txt", sample.repeat(300));
+    let text = place.done(&["analyze", "script.txt"]).stdout;
+    assert!(text.contains("gemm") && text.contains("libblas.so") && text.contains("300"), "{text}");
+    let count = "SELECT count(*) rows, sum(value) samples FROM figures JOIN strings ON strings.id = name_id \
+                 WHERE text = 'itself'";
+    assert_eq!(row(&place, "script.txt", count), serde_json::json!({"rows": 2, "samples": 300.0}));
+    place.write("folded.txt", "main;run;gemm 25\nmain;run 5\n");
+    assert_eq!(row(&place, "folded.txt", count), serde_json::json!({"rows": 3, "samples": 30.0}));
+    for command in ["info", "show", "analyze"] {
+        place.done(&[command, "folded.txt", "--json"]).json();
+    }
+}
+
+#[test]
+fn a_table_of_nsight_compute_has_its_kernels_and_what_hardware_counted() {
+    let place = Place::new();
+    let mut table = "==PROF== Connected to process 7\n\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\
+        \"Context\",\"Stream\",\"Device\",\"dram__bytes.sum\",\"gpu__time_duration.sum\"\n\
+        \"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"byte\",\"us\"\n"
+        .to_owned();
+    for n in 0..40 {
+        table += &format!(
+            "\"{n}\",\"7\",\"app\",\"host\",\"gemm(float *)\",\"1\",\"7\",\"0\",\"1,024\",\"2.5\"\n"
+        );
+    }
+    place.write("ncu.csv", table);
+    let sums = "SELECT count(*) kernels, sum(duration_ns) time FROM tasks";
+    assert_eq!(row(&place, "ncu.csv", sums), serde_json::json!({"kernels": 40, "time": 100_000}));
+    let text = place.done(&["analyze", "ncu.csv"]).stdout;
+    assert!(text.contains("gemm(float *)"), "{text}");
+    is_answered(&place, "ncu.csv");
+    assert_eq!(losses(&place, "ncu.csv"), Vec::new());
+}
