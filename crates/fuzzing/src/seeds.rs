@@ -170,6 +170,7 @@ fn texts(corpus: &Path) {
         save(corpus, "rocm", name, table.as_bytes());
     }
     save(corpus, "any_file", "rocm_kernels", ROCM[0].1.as_bytes());
+    save(corpus, "rocm", "json", ROCM_JSON.as_bytes());
     save(corpus, "nsight_compute", "raw", KERNELS.as_bytes());
     save(corpus, "nsight_lines", "events", EVENTS.as_bytes());
     save(corpus, "perf", "samples", SAMPLES.as_bytes());
@@ -221,6 +222,19 @@ const ROCM: [(&str, &str); 5] = [
          \"add(float*, int)\",2,600,300.000000,66.6,100,500,2.0e+02\n",
     ),
 ];
+
+/// Records of rocprofv3 in JSON: a kernel, its call, a copy, a range.
+const ROCM_JSON: &str = r#"{"rocprofiler-sdk-tool": [{"metadata": {"pid": 7},
+"agents": [{"id": {"handle": 100}, "type": 1, "node_id": 0}, {"id": {"handle": 200}, "type": 2, "node_id": 2, "name": "gfx"}],
+"strings": {"buffer_records": [{"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel"]},
+ {"kind": "MARKER_CORE_API", "operations": ["roctxRangePushA"]}], "marker_api": [{"key": 3, "value": "step"}]},
+"kernel_symbols": [{"kernel_id": 1, "formatted_kernel_name": "add(float*, int)"}],
+"buffer_records": {"kernel_dispatch": [{"kind": 2, "correlation_id": {"internal": 7}, "start_timestamp": 1000,
+ "end_timestamp": 1500, "dispatch_info": {"agent_id": {"handle": 200}, "queue_id": {"handle": 1}, "kernel_id": 1, "dispatch_id": 1}}],
+"hip_api": [{"kind": 0, "operation": 0, "thread_id": 8, "correlation_id": {"internal": 7}, "start_timestamp": 900, "end_timestamp": 910}],
+"memory_copy": [{"kind": 3, "operation": 1, "start_timestamp": 2000, "end_timestamp": 2100, "src_agent_id": {"handle": 100},
+ "dst_agent_id": {"handle": 200}}],
+"marker_api": [{"kind": 1, "operation": 0, "thread_id": 8, "correlation_id": {"internal": 3}, "start_timestamp": 850, "end_timestamp": 2200}]}}]}"#;
 
 /// A database of Nsight Systems with a kernel, a copy, their calls and a range.
 const NSIGHT: &str = "

@@ -276,6 +276,28 @@ fn the_tables_of_rocprofv3_are_read_alone_and_as_one_run() {
     assert_eq!(row(&place, "rocm", ranges), serde_json::json!({"ranges": 500, "time": 4_500_000}));
     assert_eq!(losses(&place, "rocm"), Vec::new());
     is_answered(&place, "rocm");
+    // JSON of several processes, whose correlations are their own.
+    let process = |pid: u32, start: u64| {
+        serde_json::json!({
+            "metadata": {"pid": pid},
+            "agents": [{"id": {"handle": 9}, "type": 2, "node_id": 4, "name": "gfx942"}],
+            "strings": {"buffer_records": [{"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel"]}]},
+            "kernel_symbols": [{"kernel_id": 1, "formatted_kernel_name": "gemm"}],
+            "buffer_records": {
+                "hip_api": [{"kind": 0, "operation": 0, "thread_id": pid, "correlation_id": {"internal": 1},
+                             "start_timestamp": start, "end_timestamp": start + 10}],
+                "kernel_dispatch": [{"correlation_id": {"internal": 1}, "start_timestamp": start + 50,
+                                     "end_timestamp": start + 150,
+                                     "dispatch_info": {"agent_id": {"handle": 9}, "kernel_id": 1}}],
+            },
+        })
+    };
+    let json = serde_json::json!({"rocprofiler-sdk-tool": [process(70, 1_000), process(71, 1_020)]});
+    place.write("results.json", json.to_string());
+    let expected = serde_json::json!({"kernels": 2, "copies": 0, "time": 200, "launched": 2});
+    assert_eq!(row(&place, "results.json", sums), expected);
+    assert_eq!(losses(&place, "results.json"), Vec::new());
+    is_answered(&place, "results.json");
     let alone = row(&place, "rocm/8_kernel_trace.csv", sums);
     assert_eq!((&alone["kernels"], &alone["time"]), (&Value::from(500), &Value::from(200_000)));
     place.write(

@@ -1,4 +1,4 @@
-//! Tables of AMD's `rocprofv3` (`--output-format csv`).
+//! Tables of AMD's `rocprofv3` (`--output-format csv`), and its JSON (see `json`).
 //!
 //! Each kind of record has a table, known by its columns (ROCprofiler-SDK's documentation, "Using rocprofv3");
 //! times are nanoseconds since the system started. A process has a table of each kind, whose names begin alike.
@@ -16,6 +16,7 @@
 //! Other tables have no place in a trace and are counted in its losses.
 
 mod folder;
+mod json;
 mod reader;
 mod table;
 
@@ -23,5 +24,6 @@ mod table;
 mod tests;
 
 pub use folder::{is_folder, read_folder};
+pub use json::{is_json, read_json};
 pub use reader::read;
 pub use table::{ReadError, looks_like};

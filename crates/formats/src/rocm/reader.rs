@@ -84,13 +84,8 @@ impl Reader {
         let mut rows = Rows::of(bytes, &wanted);
         while let Some(row) = rows.next() {
             if let (Row::Whole, Some(number)) = (row, rows.agent(0)) {
-                let is_cpu = rows.cell(1) == b"CPU";
-                let name = if rows.cell(2).is_empty() { rows.text(3) } else { rows.text(2) }.into_owned();
-                let kind = if is_cpu { DeviceKind::Cpu } else { DeviceKind::Gpu };
-                if !is_cpu && !name.is_empty() {
-                    self.trace.run.chip.get_or_insert_with(|| name.clone());
-                }
-                self.agents.insert(number, (kind, name));
+                let name = if rows.cell(2).is_empty() { rows.text(3) } else { rows.text(2) };
+                self.agent(number, rows.cell(1) == b"CPU", name.into_owned());
             }
         }
     }
@@ -130,78 +125,132 @@ impl Reader {
         }
     }
 
+    /// Enters an agent by its number.
+    pub fn agent(&mut self, number: u32, is_host: bool, name: String) {
+        let kind = if is_host { DeviceKind::Cpu } else { DeviceKind::Gpu };
+        if !is_host && !name.is_empty() {
+            self.trace.run.chip.get_or_insert_with(|| name.clone());
+        }
+        self.agents.insert(number, (kind, name));
+    }
+
+    /// Adds a call, or the range or mark that a call of the marker interface is. `process` is the one within which
+    /// correlations hold.
+    pub fn called(
+        &mut self,
+        called: &Called<'_>,
+        (start, duration): (Nanoseconds, Nanoseconds),
+        process: u32,
+    ) {
+        let name = self.trace.strings.intern(called.name);
+        let thread = self.thread(called.process, called.thread);
+        if called.domain.starts_with("MARKER") {
+            let kind = if duration.0 == 0 { RangeKind::Mark } else { called.kind };
+            let domain = Some(self.trace.strings.intern(called.domain));
+            let thread = if kind == RangeKind::StartStop { None } else { Some(thread) };
+            self.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
+            return;
+        }
+        let level = level_of(called.domain);
+        let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
+        let call = self.trace.api_calls.push(call);
+        if let Some(correlation) = called.correlation.filter(|_| level == ApiLevel::Runtime) {
+            self.launches.call(process, correlation, call);
+        }
+    }
+
+    /// Adds a kernel.
+    pub fn dispatched(
+        &mut self,
+        dispatched: &Dispatched<'_>,
+        (start, duration): (Nanoseconds, Nanoseconds),
+        process: u32,
+    ) -> TaskId {
+        let text = dispatched.name;
+        let name = self.trace.strings.intern(text);
+        let is_collective = text.starts_with("nccl") || text.starts_with("rccl");
+        let unit = if is_collective { ExecutionUnit::Communication } else { ExecutionUnit::Gpu };
+        let trace = &mut self.trace;
+        let operator = *(self.operators.entry(name.index() as u32))
+            .or_insert_with(|| trace.operators.push(Operator::new(name, name)));
+        let stream = Some(self.stream(dispatched.agent, dispatched.stream));
+        let operator = Some(operator);
+        let task = self.trace.tasks.push(Task { operator, unit, stream, ..Task::new(name, start, duration) });
+        if let Some(correlation) = dispatched.correlation {
+            self.launches.task(process, correlation, task);
+        }
+        if let Some(dispatch) = dispatched.dispatch {
+            self.dispatches.insert((process, dispatch), task);
+        }
+        task
+    }
+
+    /// Adds a copy.
+    pub fn copied(
+        &mut self,
+        copied: &Copied<'_>,
+        (start, duration): (Nanoseconds, Nanoseconds),
+        process: u32,
+    ) {
+        let word = copied.direction.strip_prefix("MEMORY_COPY_").unwrap_or(copied.direction);
+        let word = format!("memory copy {}", word.to_ascii_lowercase().replace('_', " "));
+        let name = self.trace.strings.intern(word.trim_end());
+        // A copy belongs to the side that is a GPU.
+        let to_host = copied.direction.ends_with("DEVICE_TO_HOST");
+        let sides = [copied.destination, copied.source];
+        let sides = if to_host { [sides[1], sides[0]] } else { sides };
+        let is_host = |agent: &u32| self.agents.get(agent).is_some_and(|(kind, _)| *kind == DeviceKind::Cpu);
+        let agent = sides.into_iter().flatten().find(|agent| !is_host(agent)).unwrap_or(0);
+        let stream = Some(self.stream(agent, copied.stream));
+        let unit = ExecutionUnit::MemoryCopy;
+        let task = self.trace.tasks.push(Task { unit, stream, ..Task::new(name, start, duration) });
+        if let Some(correlation) = copied.correlation {
+            self.launches.task(process, correlation, task);
+        }
+    }
+
     fn calls(&mut self, bytes: &[u8], process: u32, lost: &mut Lost, stop: &Stop) {
         let wanted = ["Domain", "Function", "Process_Id", "Thread_Id", "Correlation_Id"];
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, _| {
-            let name = reader.trace.strings.intern(&row.text(3));
-            let thread = reader.thread(row.number(4).unwrap_or(0), row.number(5).unwrap_or(0));
-            let domain = row.cell(2);
-            if domain.starts_with(b"MARKER") {
-                let kind = if duration.0 == 0 { RangeKind::Mark } else { range_kind(row.number(5)) };
-                let domain = Some(reader.trace.strings.intern(&row.text(2)));
-                let thread = if kind == RangeKind::StartStop { None } else { Some(thread) };
-                reader.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
-                return;
-            }
-            let level = level_of(domain);
-            let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
-            let call = reader.trace.api_calls.push(call);
-            if let Some(correlation) = row.number(6).filter(|_| level == ApiLevel::Runtime) {
-                reader.launches.call(process, correlation, call);
-            }
+            let called = Called {
+                domain: &row.text(2),
+                name: &row.text(3),
+                process: row.number(4).unwrap_or(0),
+                thread: row.number(5).unwrap_or(0),
+                correlation: row.number(6),
+                kind: range_kind(row.number(5)),
+            };
+            reader.called(&called, (start, duration), process);
         });
     }
 
     fn kernels(&mut self, bytes: &[u8], process: u32, lost: &mut Lost, stop: &Stop) {
         let wanted = ["Kernel_Name", "Agent_Id", "Queue_Id", "Stream_Id", "Correlation_Id", "Dispatch_Id"];
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, _| {
-            let task = reader.kernel(row, 2, start, duration);
-            if let Some(correlation) = row.number(6) {
-                reader.launches.task(process, correlation, task);
-            }
-            if let Some(dispatch) = row.number(7) {
-                reader.dispatches.insert((process, dispatch), task);
-            }
+            let name = row.text(2);
+            let dispatched = Dispatched {
+                name: &name,
+                agent: row.agent(3).unwrap_or(0),
+                // Streams are the program's; queues are those of the hardware, which older versions tell alone.
+                stream: row.number(5).or(row.number(4)).unwrap_or(0),
+                correlation: row.number(6),
+                dispatch: row.number(7),
+            };
+            reader.dispatched(&dispatched, (start, duration), process);
         });
-    }
-
-    /// The task of a kernel, whose name, agent, queue and stream stand in four columns from `first` on.
-    fn kernel(&mut self, row: &Rows<'_>, first: usize, start: Nanoseconds, duration: Nanoseconds) -> TaskId {
-        let name = self.trace.strings.intern(&row.text(first));
-        let is_collective = row.cell(first).starts_with(b"nccl") || row.cell(first).starts_with(b"rccl");
-        let unit = if is_collective { ExecutionUnit::Communication } else { ExecutionUnit::Gpu };
-        let trace = &mut self.trace;
-        let operator = *(self.operators.entry(name.index() as u32))
-            .or_insert_with(|| trace.operators.push(Operator::new(name, name)));
-        // Streams are the program's; queues are those of the hardware, which older versions tell alone.
-        let number = row.number(first + 3).or(row.number(first + 2)).unwrap_or(0);
-        let stream = Some(self.stream(row.agent(first + 1).unwrap_or(0), number));
-        let operator = Some(operator);
-        self.trace.tasks.push(Task { operator, unit, stream, ..Task::new(name, start, duration) })
     }
 
     fn copies(&mut self, bytes: &[u8], process: u32, lost: &mut Lost, stop: &Stop) {
         let wanted = ["Direction", "Source_Agent_Id", "Destination_Agent_Id", "Stream_Id", "Correlation_Id"];
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, _| {
-            let direction = row.text(2);
-            let word = direction.strip_prefix("MEMORY_COPY_").unwrap_or(&direction);
-            let word = format!("memory copy {}", word.to_ascii_lowercase().replace('_', " "));
-            let name = reader.trace.strings.intern(&word);
-            // A copy belongs to the side that is a GPU; older versions have an agent's number from 0 as well.
-            let agents = [row.agent(4), row.agent(3)];
-            let is_host = |agent: &u32| match reader.agents.get(agent) {
-                Some((kind, _)) => *kind == DeviceKind::Cpu,
-                None => false,
+            let copied = Copied {
+                direction: &row.text(2),
+                source: row.agent(3),
+                destination: row.agent(4),
+                stream: row.number(5).unwrap_or(0),
+                correlation: row.number(6),
             };
-            let to_host = row.cell(2).ends_with(b"DEVICE_TO_HOST");
-            let agents = if to_host { [agents[1], agents[0]] } else { agents };
-            let agent = agents.into_iter().flatten().find(|agent| !is_host(agent)).unwrap_or(0);
-            let stream = Some(reader.stream(agent, row.number(5).unwrap_or(0)));
-            let unit = ExecutionUnit::MemoryCopy;
-            let task = reader.trace.tasks.push(Task { unit, stream, ..Task::new(name, start, duration) });
-            if let Some(correlation) = row.number(6) {
-                reader.launches.task(process, correlation, task);
-            }
+            reader.copied(&copied, (start, duration), process);
         });
     }
 
@@ -222,9 +271,14 @@ impl Reader {
             let dispatch = (process, row.number(6).unwrap_or(0));
             let known = reader.dispatches.get(&dispatch).copied();
             let task = known.unwrap_or_else(|| {
-                let task = reader.kernel(row, 2, start, duration);
-                reader.dispatches.insert(dispatch, task);
-                task
+                let dispatched = Dispatched {
+                    name: &row.text(2),
+                    agent: row.agent(3).unwrap_or(0),
+                    stream: row.number(5).or(row.number(4)).unwrap_or(0),
+                    correlation: None,
+                    dispatch: Some(dispatch.1),
+                };
+                reader.dispatched(&dispatched, (start, duration), process)
             });
             let Some(value) = row.double(8) else {
                 lost.no_number += 1;
@@ -309,6 +363,36 @@ impl Reader {
     }
 }
 
+/// A call, as its record tells it.
+pub struct Called<'r> {
+    pub domain: &'r str,
+    pub name: &'r str,
+    /// The system's number of the process.
+    pub process: u64,
+    pub thread: u64,
+    pub correlation: Option<u64>,
+    /// How a range of the marker interface was opened and closed.
+    pub kind: RangeKind,
+}
+
+/// A kernel, as its record tells it.
+pub struct Dispatched<'r> {
+    pub name: &'r str,
+    pub agent: u32,
+    pub stream: u64,
+    pub correlation: Option<u64>,
+    pub dispatch: Option<u64>,
+}
+
+/// A copy, as its record tells it.
+pub struct Copied<'r> {
+    pub direction: &'r str,
+    pub source: Option<u32>,
+    pub destination: Option<u32>,
+    pub stream: u64,
+    pub correlation: Option<u64>,
+}
+
 /// Rows that were lost, by why.
 #[derive(Default)]
 struct Lost {
@@ -323,10 +407,10 @@ fn range_kind(thread: Option<u64>) -> RangeKind {
     if thread == Some(0) { RangeKind::StartStop } else { RangeKind::PushPop }
 }
 
-fn level_of(domain: &[u8]) -> ApiLevel {
+fn level_of(domain: &str) -> ApiLevel {
     match domain {
-        _ if domain.starts_with(b"HIP") || domain.starts_with(b"HSA") => ApiLevel::Runtime,
-        _ if domain.starts_with(b"RCCL") => ApiLevel::Communication,
+        _ if domain.starts_with("HIP") || domain.starts_with("HSA") => ApiLevel::Runtime,
+        _ if domain.starts_with("RCCL") => ApiLevel::Communication,
         _ => ApiLevel::Other,
     }
 }

@@ -3,7 +3,7 @@
 use opscope_trace::*;
 use proptest::prelude::*;
 
-use super::{is_folder, looks_like, read, read_folder};
+use super::{is_folder, is_json, looks_like, read, read_folder, read_json};
 use crate::reading::Stop;
 
 const KERNELS: &str = r#""Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","Private_Segment_Size"
@@ -121,6 +121,64 @@ fn rows_that_are_short_or_have_no_times_are_counted() {
     let expected =
         [(LossKind::UnreadableRecord, 1), (LossKind::RecordWithoutTime, 1), (LossKind::OpenLastLine, 1)];
     assert_eq!(losses(&trace), expected);
+}
+
+const JSON: &str = r#"{"rocprofiler-sdk-tool": [{
+"metadata": {"pid": 717, "node": {"id": 1}},
+"agents": [{"size": 1, "id": {"handle": 100}, "type": 1, "node_id": 0, "name": "cpu"},
+    {"size": 1, "id": {"handle": 200}, "type": 2, "node_id": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X"}],
+"counters": [],
+"strings": {"callback_records": [], "buffer_records": [
+    {"kind": "NONE", "operations": []},
+    {"kind": "HIP_RUNTIME_API", "operations": ["hipInit", "hipLaunchKernel", "hipMemcpyAsync"]},
+    {"kind": "KERNEL_DISPATCH", "operations": ["NONE"]},
+    {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
+    {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA", "roctxRangeStartA"]}],
+  "marker_api": [{"key": 3, "value": "step"}, {"key": 4, "value": "batch"}]},
+"kernel_symbols": [{"kernel_id": 0, "formatted_kernel_name": ""},
+    {"kernel_id": 11, "kernel_name": "_Z3add.kd", "formatted_kernel_name": "add(float*, int)"}],
+"buffer_records": {
+  "kernel_dispatch": [{"kind": 2, "operation": 0, "thread_id": 718, "correlation_id": {"internal": 7, "external": 0},
+    "start_timestamp": 1000, "end_timestamp": 1500, "dispatch_info": {"agent_id": {"handle": 200},
+    "queue_id": {"handle": 1}, "kernel_id": 11, "dispatch_id": 1, "grid_size": {"x": 1}}, "stream_id": {"handle": 3}}],
+  "hip_api": [{"kind": 1, "operation": 1, "thread_id": 718, "correlation_id": {"internal": 7}, "start_timestamp": 900,
+    "end_timestamp": 910}, {"kind": 1, "operation": 9, "thread_id": 718, "correlation_id": {"internal": 8},
+    "start_timestamp": 950, "end_timestamp": 940}],
+  "memory_copy": [{"kind": 3, "operation": 1, "correlation_id": {"internal": 20}, "start_timestamp": 2000,
+    "end_timestamp": 2100, "src_agent_id": {"handle": 100}, "dst_agent_id": {"handle": 200}}],
+  "marker_api": [{"kind": 4, "operation": 1, "thread_id": 718, "correlation_id": {"internal": 3},
+    "start_timestamp": 850, "end_timestamp": 2200}, {"kind": 4, "operation": 2, "thread_id": 718,
+    "correlation_id": {"internal": 4}, "start_timestamp": 860, "end_timestamp": 2300}],
+  "scratch_memory": [{"kind": 9}, {"kind": 9}]}}]}"#;
+
+#[test]
+fn json_makes_the_same_rows_as_tables() {
+    assert!(is_json(JSON.as_bytes()) && is_json(&JSON.as_bytes()[..60]) && !is_json(b"{\"a\": 1}"));
+    let trace = read_json(JSON.as_bytes(), &Stop::default()).unwrap();
+    let name = |task: usize| trace.strings.get(trace.tasks.name()[task]);
+    assert_eq!([0, 1].map(name), ["add(float*, int)", "memory copy host to device"]);
+    assert_eq!(trace.tasks.launched_by(), [Some(ApiCallId::from_index(0)), None]);
+    assert_eq!(trace.strings.get(trace.api_calls.name()[0]), "hipLaunchKernel");
+    let device = trace.devices.get(DeviceId::from_index(0));
+    assert_eq!((trace.devices.len(), device.number), (1, 2));
+    assert_eq!(trace.strings.get(device.name), "AMD Instinct MI300X");
+    let ranges: Vec<_> =
+        trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind, row.duration.0)).collect();
+    assert_eq!(ranges, [("step", RangeKind::PushPop, 1_350), ("batch", RangeKind::StartStop, 1_440)]);
+    assert_eq!((trace.processes.pid(), trace.threads.tid()), (&[717][..], &[718][..]));
+    assert_eq!(
+        losses(&trace),
+        [(LossKind::RecordEndsBeforeStart, 1), (LossKind::PlacelessRecord, 2), (LossKind::MissingLaunch, 1),]
+    );
+    // What was read before the damage is kept.
+    let cut = &JSON.as_bytes()[..JSON.find("\"memory_copy\"").unwrap() + 30];
+    let trace = read_json(cut, &Stop::default()).unwrap();
+    assert_eq!((trace.tasks.len(), trace.api_calls.len()), (1, 1));
+    assert!(losses(&trace).contains(&(LossKind::CutProfile, 1)));
+    for length in 0..JSON.len() {
+        let _ = read_json(&JSON.as_bytes()[..length], &Stop::default());
+    }
+    assert!(read_json(b"{}", &Stop::default()).is_err());
 }
 
 proptest! {

@@ -102,9 +102,13 @@ pub fn xplane(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(opscope_formats::xplane::read(input), trail);
 }
 
-/// Tables of rocprofv3.
+/// Tables of rocprofv3, and its JSON.
 pub fn rocm(input: &[u8], trail: &mut Trail) {
-    ask_what_was_read(opscope_formats::rocm::read(input, &Default::default()), trail);
+    let read = match opscope_formats::rocm::is_json(input) {
+        true => opscope_formats::rocm::read_json(input, &Default::default()),
+        false => opscope_formats::rocm::read(input, &Default::default()),
+    };
+    ask_what_was_read(read, trail);
 }
 
 /// Samples of perf, and folded stacks.

@@ -24,7 +24,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 27] = [
+pub static ALL: [&Format; 28] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -38,6 +38,7 @@ pub static ALL: [&Format; 27] = [
     &nsight_systems::FORMAT,
     &other_database::FORMAT,
     &nsight_systems::LINES,
+    &rocm::JSON,
     &onnxruntime::FORMAT,
     &megengine::FORMAT,
     &ascend_communication::FORMAT,

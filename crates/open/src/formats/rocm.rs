@@ -17,6 +17,21 @@ pub static FORMAT: Format = Format {
     }),
 };
 
+/// The same records in JSON.
+pub static JSON: Format = Format {
+    name: "a JSON of rocprofv3",
+    about: Some(&About {
+        from: "AMD rocprofv3 of ROCm 6.2 to 7 (--output-format json): *_results.json",
+        reads: "kernels, copies, calls of HIP, HSA and RCCL, ROCTx ranges, launches, of one process or several",
+        lacks: "samples of the program counter, allocations, hardware's counters, which its tables have",
+        ..ABOUT
+    }),
+    is: |look| !look.is_folder && rocm::is_json(&look.bytes),
+    reader: Reader::Bytes(|input, path, stop| {
+        rocm::read_json(&input, stop).map_err(|error| OpenError::at(path, error))
+    }),
+};
+
 /// A folder of tables of one run.
 pub static FOLDER: Format = Format {
     name: "a folder of rocprofv3's tables",
@@ -41,6 +56,6 @@ const ABOUT: About = About {
     from: "AMD rocprofv3 of ROCm 6.2 to 7 (--output-format csv): *_kernel_trace.csv, *_hip_api_trace.csv and others",
     reads: "kernels, copies, calls of HIP, HSA and RCCL, ROCTx ranges, hardware's counters, or the sums that *_stats.csv state",
     written_by: None,
-    lacks: "samples of the program counter, allocations, JSON and rocpd databases; its Perfetto traces are read as such",
+    lacks: "samples of the program counter, allocations, rocpd databases; its Perfetto traces are read as such",
     tried: Tried::Documentation,
 };
