@@ -459,7 +459,7 @@ fn every_command_that_reads_a_profile_is_asked_here() {
         "run", "cluster",
     ];
     /// Commands that read no profile; models and machines they may measure.
-    const OTHERS: [&str; 5] = ["fusion", "load_and_run", "peak", "rewrite", "tune"];
+    const OTHERS: [&str; 6] = ["formats", "fusion", "load_and_run", "peak", "rewrite", "tune"];
     for command in commands_with(&Place::new(), "--json") {
         assert!(
             ASKED.contains(&&*command) || OTHERS.contains(&&*command),
@@ -489,7 +489,7 @@ fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
     place.done(&["run", &model, "-n", "1", "--db", "run.db"]);
     let (profile, model) = (&*profile, &*model);
     let ranks = two_ranks(&place);
-    let questions: [&[&str]; 20] = [
+    let questions: [&[&str]; 21] = [
         &["analyze", profile],
         &["advise", profile],
         &["advise", model],
@@ -506,6 +506,7 @@ fn every_answer_in_json_names_the_version_of_its_members_and_lists_losses() {
         &["cluster", &ranks],
         &["run", model, "-n", "1"],
         &["load_and_run", model, "--iter", "1"],
+        &["formats"],
         &["fusion", model],
         &["peak", "--duration", "50ms"],
         &["rewrite", model, "--dry-run"],

@@ -13,8 +13,9 @@ fn every_format_that_can_be_read_is_listed_once_and_says_on_what_it_was_tried() 
     let names: Vec<&str> = listed.iter().filter_map(|format| format["name"].as_str()).collect();
     let text = place.done(&["formats"]).stdout;
     for format in ALL.iter().filter(|format| format.about.is_some()) {
-        let (_, bare) = format.name.split_once(' ').expect("an article");
-        let bare = if format.name.starts_with("a") { bare } else { format.name };
+        let (article, bare) = format.name.split_once(' ').expect("an article");
+        assert!(matches!(article, "a" | "an" | "the") || article == "collective", "{}", format.name);
+        let bare = if article == "collective" { format.name } else { bare };
         assert_eq!(names.iter().filter(|name| **name == bare).count(), 1, "{bare} in {names:?}");
         assert!(text.contains(&format!("\n{bare} (")), "{bare} is missing in:\n{text}");
     }
