@@ -18,6 +18,9 @@ use crate::time_line::TimeLine;
 /// - The second holds the ranges and marks that the program set, a lane for every thread.
 /// - Every device is a group of its own, with a lane for every stream.
 ///
+/// Tasks, inferences and calls whose starts are made up ([`TimeBasis::Unplaced`](opscope_trace::TimeBasis::Unplaced))
+/// are on no lane.
+///
 /// Rows that overlap without nesting move to further lanes of the same thread or stream.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -125,9 +128,10 @@ impl Layout {
 
     fn lay_host_out(&mut self, trace: &Trace) -> Option<usize> {
         let has_host_counter = trace.counters.device().contains(&None) && !trace.samples.is_empty();
-        if trace.iterations.is_empty()
+        let (layers, calls) = (trace.run.layer_times.is_placed(), trace.run.call_times.is_placed());
+        if (trace.iterations.is_empty() || !layers)
             && trace.unrecorded_iterations.is_empty()
-            && trace.api_calls.is_empty()
+            && (trace.api_calls.is_empty() || !calls)
             && !has_host_counter
         {
             return None;
@@ -136,8 +140,9 @@ impl Layout {
         let time_line = self.time_line;
 
         let models = trace.iterations.model();
-        let by_model =
-            grouped(trace.iterations.ids(), trace.models.len(), |id| models[id.index()].map(|m| m.index()));
+        let by_model = grouped(trace.iterations.ids().filter(|_| layers), trace.models.len(), |id| {
+            models[id.index()].map(|m| m.index())
+        });
         let (starts, durations) = (trace.iterations.start(), trace.iterations.duration());
         for (model, rows) in by_model.into_iter().enumerate() {
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
@@ -155,8 +160,9 @@ impl Layout {
         }
 
         let threads = trace.api_calls.thread();
-        let by_thread =
-            grouped(trace.api_calls.ids(), trace.threads.len(), |id| threads[id.index()].map(|t| t.index()));
+        let by_thread = grouped(trace.api_calls.ids().filter(|_| calls), trace.threads.len(), |id| {
+            threads[id.index()].map(|t| t.index())
+        });
         let (starts, durations) = (trace.api_calls.start(), trace.api_calls.duration());
         for (thread, rows) in by_thread.into_iter().enumerate() {
             let lanes = spread(rows, |id| time_line.span(starts[id.index()], durations[id.index()]));
@@ -195,8 +201,11 @@ impl Layout {
     /// Returns the group of every device that has one.
     fn lay_devices_out(&mut self, trace: &Trace) -> Vec<Option<usize>> {
         let streams = trace.tasks.stream();
-        let mut by_stream =
-            grouped(trace.tasks.ids(), trace.streams.len(), |id| streams[id.index()].map(|s| s.index()));
+        let mut by_stream = grouped(
+            trace.tasks.ids().filter(|_| trace.run.layer_times.is_placed()),
+            trace.streams.len(),
+            |id| streams[id.index()].map(|s| s.index()),
+        );
         let without_stream = by_stream.pop().unwrap_or_default();
 
         let mut streams_of = vec![Vec::new(); trace.devices.len()];

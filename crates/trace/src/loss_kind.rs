@@ -40,6 +40,8 @@ words! {
         OnnxRuntime = "onnx-runtime",
         /// Graph profiles of MegEngine.
         MegEngine = "megengine",
+        /// What inference engines and frameworks tell of their layers.
+        Engine = "inference-engine",
         /// The files of small-chip boards.
         Board = "board",
         /// Runs that opscope makes itself.
@@ -417,6 +419,30 @@ loss_kinds! {
             DimensionNoNumber = "dimension-no-number", Lost, Tensor, "dimensions that are no number";
             EdgesNoList = "edges-no-list", Lost, Tensor, "inputs or outputs that are no list";
             IdNoText = "id-no-text", Lost, Operator, "ids that are no text";
+        }
+        Engine {
+            CutLayers = "cut-layers", Lost, File,
+                "cut off or damaged: the layers behind that place are lost";
+            OpenLayers = "open-layers", Doubted, File,
+                "cut off: the list of layers has no end, so it may not be whole";
+            NoLayer = "no-layer", Lost, Record,
+                "dropped: an item that is no layer or inference";
+            ShortLayer = "short-layer", Lost, Record,
+                "dropped: a line of a layer with too few cells";
+            LayerWithoutDuration = "layer-without-duration", Lost, Task,
+                "dropped: a layer or inference without a time that can be";
+            ExecutionsAsOne = "executions-as-one", Doubted, Task,
+                "doubtful: executions that are told as one, because there are too many";
+            LayerNotDescribed = "layer-not-described", Doubted, Operator,
+                "doubtful: layers that the description beside the profile doesn't have";
+            OtherNetwork = "other-network", Doubted, File,
+                "left out: a file beside the profile that describes another network";
+            LayerNotRun = "layer-not-run", Remark, Operator,
+                "left out: nodes that did not run by themselves";
+            LayerNotProfiled = "layer-not-profiled", Remark, Operator,
+                "left out: layers of the description that the profile has no time of";
+            LayerWithinAnother = "layer-within-another", Remark, Operator,
+                "left out: parts of layers that the profile tells as one";
         }
         Board {
             CutBoardRecord = "cut-board-record", Lost, Record,

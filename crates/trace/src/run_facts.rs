@@ -104,6 +104,8 @@ facts! {
         layer_times: TimeBasis = "times of layers",
         /// Where the times of calls come from.
         call_times: TimeBasis = "times of calls",
+        /// Of how many runs the times are the mean, where a profile tells sums over several alone.
+        summed_runs: Option<u64> = "summed_runs",
         /// Who collected the profile.
         collector: Option<String> = "collector",
         /// A sentence on how the profile was decoded, where readers of results have to know.
@@ -355,6 +357,7 @@ mod tests {
             calls: Some("decoded".to_owned()),
             layer_times: TimeBasis::Durations,
             call_times: TimeBasis::Totals,
+            summed_runs: Some(100),
             collector: Some("opscope".to_owned()),
             note: Some("a note".to_owned()),
             format: None,
@@ -364,7 +367,7 @@ mod tests {
             let facts = RunFacts { format: Some(format), ..facts.clone() };
             let listed = facts.facts();
             // Two inputs stand under keys of their own.
-            assert_eq!(listed.len(), 28);
+            assert_eq!(listed.len(), 29);
             let mut read = RunFacts::default();
             assert!(listed.iter().all(|(key, value)| read.read_fact(key, &value.to_string())));
             assert_eq!(read, facts);

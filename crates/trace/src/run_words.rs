@@ -49,6 +49,18 @@ words! {
         Svp = "SVP",
         /// A graph profile of MegEngine.
         MegEngine = "MegEngine graph profile",
+        /// What TensorRT's `trtexec` exports.
+        TensorRt = "TensorRT",
+        /// What OpenVINO's `benchmark_app` leaves.
+        OpenVino = "OpenVINO",
+        /// What TensorFlow Lite's `benchmark_model` tells.
+        TensorFlowLite = "TensorFlow Lite",
+        /// What ncnn's benchmarks tell.
+        Ncnn = "ncnn",
+        /// What MNN's benchmarks tell.
+        Mnn = "MNN",
+        /// The table that PyTorch's profiler prints.
+        PyTorchTable = "PyTorch key_averages",
     }
 }
 
@@ -87,10 +99,17 @@ words! {
         Durations = "laid end to end: the tables have durations only",
         /// Only sums over many were recorded; starts and single durations are made up.
         Totals = "laid end to end: the tables have totals only, so single times mean nothing",
+        /// Only durations or sums were recorded, and nothing is drawn of them: starts are made up end to end.
+        Unplaced = "not recorded: the profile tells durations or sums alone, so there are no times to draw",
     }
 }
 
 impl TimeBasis {
+    /// Whether there are starts by which a timeline can be drawn, be they laid end to end.
+    pub fn is_placed(self) -> bool {
+        self != Self::Unplaced
+    }
+
     /// The warning for times that weren't recorded.
     pub fn caveat(self) -> Option<&'static str> {
         (self != Self::Recorded).then(|| self.name())

@@ -58,6 +58,9 @@ pub struct Comparison<'t> {
     pub spans: Vec<SpanChange>,
     /// Whole seconds that came or went, which look like a sleep.
     pub suspects: Vec<Suspect>,
+    /// Whether A tells durations of its operators and no starts, and whether B does: what lies between its operators
+    /// isn't known then.
+    pub durations_alone: (bool, bool),
 }
 
 /// The figure that is compared as the time of an inference.
@@ -125,6 +128,7 @@ impl<'t> Comparison<'t> {
             matched,
             spans,
             suspects,
+            durations_alone: (!before.run.layer_times.is_placed(), !after.run.layer_times.is_placed()),
         }
     }
 

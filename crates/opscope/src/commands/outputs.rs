@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use opscope_formats::megengine::{Profile, Recorded};
 use opscope_formats::{chrome, perfetto, sqlite};
+use opscope_timeline::Layout;
 use opscope_trace::Trace;
 
 use crate::exit::UsageError;
@@ -107,7 +108,8 @@ impl FileArguments {
     /// # Errors
     /// With the first file that can't be written; the others before it are whole.
     pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
-        if let Some(path) = &self.trace {
+        let undrawable = self.trace.is_some() && !has_times_to_draw(trace);
+        if let Some(path) = self.trace.as_ref().filter(|_| !undrawable) {
             let written = match perfetto::is_name(path) {
                 true => perfetto::write_file(trace, path)?,
                 false => chrome::write_file(trace, path)?,
@@ -130,8 +132,20 @@ impl FileArguments {
             write_profile(trace, Recorded::HostOnly, path)?;
             terminal.note(&format!("wrote the host's profile {}", path.display()));
         }
-        Ok(())
+        match undrawable {
+            true => bail!(
+                "--trace: no timeline was written: when anything began was {}",
+                trace.run.layer_times.name()
+            ),
+            false => Ok(()),
+        }
     }
+}
+
+/// Whether a timeline of the trace has anything on it: of some profiles no start is known.
+pub fn has_times_to_draw(trace: &Trace) -> bool {
+    let is_placed = trace.run.layer_times.is_placed() && trace.run.call_times.is_placed();
+    is_placed || !Layout::new(trace).lanes.is_empty()
 }
 
 fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Result<()> {

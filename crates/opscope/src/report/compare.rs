@@ -85,6 +85,17 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
         }
         None => lines.push("A single run on a side says nothing about noise.".to_owned()),
     }
+    let alone = match comparison.durations_alone {
+        (false, false) => None,
+        (true, false) => Some("A tells"),
+        (false, true) => Some("B tells"),
+        (true, true) => Some("Both tell"),
+    };
+    if let Some(alone) = alone {
+        lines.push(format!(
+            "{alone} durations and no starts: nothing is known of the time between operators there."
+        ));
+    }
     for suspect in &comparison.suspects {
         let what = if suspect.delta.0 < 0 { "lost" } else { "gained" };
         lines.push(format!(
@@ -396,6 +407,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
         "groups": groups,
         "spans": spans,
         "suspects": suspects,
+        "durations_alone": { "before": comparison.durations_alone.0, "after": comparison.durations_alone.1 },
     });
     Envelope::new(1, answer)
 }

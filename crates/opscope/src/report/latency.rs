@@ -39,6 +39,18 @@ pub fn latency_text(trace: &Trace) -> String {
     let (Some(latency), Some(watched)) = (of(&latencies.unrecorded), of(&latencies.recorded)) else {
         return String::new();
     };
+    if let Some(runs) = trace.run.summed_runs {
+        return format!(
+            "{} median {}, mean {} of {} whose times are told beside the profile\n{} mean {} of {runs} inferences as the \
+             sum of their operators; all that follows is of these\n",
+            bold("latency  "),
+            units::duration(latency.median),
+            units::duration(latency.mean),
+            count(latency.count, "inference"),
+            bold("profiled "),
+            units::duration(watched.mean),
+        );
+    }
     format!(
         "{} median {} of {} of which nothing was recorded\n{} {}; all that follows is of these\n",
         bold("latency  "),

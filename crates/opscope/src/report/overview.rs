@@ -17,34 +17,43 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
         let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
     };
     let share = |part: Nanoseconds, whole: Nanoseconds| units::percent(ratio(part, whole));
-    let wall = units::duration(overview.wall);
-    line(
-        "wall time",
-        match overview.iterations {
-            0 => format!("{wall} from the first operator to the last"),
-            1 => format!("{wall} in {}", single_iteration(trace, overview)),
-            number => format!("{wall} an iteration, the mean of {number}"),
-        },
-    );
-    line(
-        "busy",
-        format!(
-            "{} ({}) with at least one operator running; idle {} ({})",
-            units::duration(overview.busy),
-            share(overview.busy, overview.wall),
-            units::duration(overview.idle()),
-            share(overview.idle(), overview.wall),
-        ),
-    );
+    let is_placed = trace.run.layer_times.is_placed();
+    if is_placed {
+        let wall = units::duration(overview.wall);
+        line(
+            "wall time",
+            match overview.iterations {
+                0 => format!("{wall} from the first operator to the last"),
+                1 => format!("{wall} in {}", single_iteration(trace, overview)),
+                number => format!("{wall} an iteration, the mean of {number}"),
+            },
+        );
+        line(
+            "busy",
+            format!(
+                "{} ({}) with at least one operator running; idle {} ({})",
+                units::duration(overview.busy),
+                share(overview.busy, overview.wall),
+                units::duration(overview.idle()),
+                share(overview.idle(), overview.wall),
+            ),
+        );
+    }
     line(
         "operators",
         format!(
-            "{} in {}, {:.2} times the wall time",
+            "{} in {}, {}",
             units::duration(overview.operator_time),
             executions(overview, overview.tasks),
-            ratio(overview.operator_time, overview.wall),
+            match is_placed {
+                true => format!("{:.2} times the wall time", ratio(overview.operator_time, overview.wall)),
+                false => unplaced(trace, overview),
+            },
         ),
     );
+    if !is_placed {
+        line("times", dim(trace.run.layer_times.name()));
+    }
     line(
         "coverage",
         format!(
@@ -147,6 +156,16 @@ fn single_iteration(trace: &Trace, overview: &Overview) -> String {
     }
 }
 
+/// The inference that times without starts are of.
+fn unplaced(trace: &Trace, overview: &Overview) -> String {
+    match (trace.run.summed_runs, overview.iterations) {
+        (_, 0) => "of the whole profile".to_owned(),
+        (Some(runs), _) => format!("the mean of {runs} inferences, which the profile sums up"),
+        (None, 1) => "in an inference".to_owned(),
+        (None, iterations) => format!("the mean of {iterations} inferences"),
+    }
+}
+
 fn left_out(overview: &Overview) -> Vec<String> {
     let mut left_out = Vec::new();
     if overview.iterations_left_out > 0 {
@@ -187,12 +206,16 @@ pub fn overview_json(trace: &Trace, overview: &Overview) -> Value {
         .units
         .iter()
         .map(|unit| json!({ "unit": unit.unit.name(), "time_ns": unit.time.0, "tasks": unit.tasks }));
+    // Where starts are made up, nothing is known of what lies between.
+    let placed = |time: Nanoseconds| trace.run.layer_times.is_placed().then_some(time.0);
     json!({
         "iterations": overview.iterations,
         "iterations_left_out": overview.iterations_left_out,
-        "wall_ns": overview.wall.0,
-        "busy_ns": overview.busy.0,
-        "idle_ns": overview.idle().0,
+        "summed_runs": trace.run.summed_runs,
+        "times": trace.run.layer_times.caveat(),
+        "wall_ns": placed(overview.wall),
+        "busy_ns": placed(overview.busy),
+        "idle_ns": placed(overview.idle()),
         "operator_time_ns": overview.operator_time.0,
         "attributed_ns": overview.attributed.0,
         "with_flops_ns": overview.with_flops.0,

@@ -352,6 +352,11 @@ fn pages(trace: &Trace) -> Vec<Value> {
     pages.into_iter().map(page).collect()
 }
 
+/// Whether notes tell something already.
+fn notes_have(notes: &[String], text: &str) -> bool {
+    notes.iter().any(|note| note.contains(text))
+}
+
 /// Why parts of a page are empty.
 fn notes(trace: &Trace) -> Vec<String> {
     let mut notes = Vec::new();
@@ -364,6 +369,12 @@ fn notes(trace: &Trace) -> Vec<String> {
         (true, false) => note("The profile holds no operator: only the host's calls and ranges are shown."),
         (false, _) => {}
     }
+    for basis in [trace.run.layer_times, trace.run.call_times] {
+        if !basis.is_placed() && !notes_have(&notes, basis.name()) {
+            notes.push(format!("When anything began was {}.", basis.name()));
+        }
+    }
+    let mut note = |text: &str| notes.push(text.to_owned());
     if !trace.tasks.is_empty() && trace.iterations.is_empty() {
         note("The profile has no inferences: figures are of the whole of it.");
     }

@@ -58,8 +58,8 @@ function latency_card(app) {
   const { overview } = app.profile;
   const { latency } = overview;
   if (!latency) {
-    return h("section", { class: "card headline" }, h("h2", null, t("latency")), h("p", { class: "figure" }, about(overview.wall_ns)), h("p", { class: "soft" }, t("no_latency")),
-      facts_list([[t("executions"), count(overview.tasks)], [t("busy"), about(overview.busy_ns)], [t("idle"), about(overview.idle_ns)]]));
+    return h("section", { class: "card headline" }, h("h2", null, t("latency")), h("p", { class: "figure" }, about(overview.wall_ns ?? overview.operator_time_ns)), h("p", { class: "soft" }, t("no_latency")),
+      facts_list([[t("executions"), count(overview.tasks)], [t("busy"), known(overview.busy_ns)], [t("idle"), known(overview.idle_ns)]]));
   }
   const basis = latency.basis === "unrecorded" ? "basis_unrecorded" : "basis_recorded";
   return h("section", { class: "card headline" },
@@ -74,14 +74,20 @@ function latency_card(app) {
     overview.peak_memory_operator ? h("p", { class: "soft" }, t("peak_memory_at", { name: shown(overview.peak_memory_operator) })) : null);
 }
 
-// One average inference: inside operators, between them, waiting.
+// A time, or nothing where the profile tells no starts.
+/** @param {number | null} time */
+function known(time) {
+  return time === null ? "" : about(time);
+}
+
+// One average inference: inside operators, between them, waiting. Without starts, nothing is known of what lies between.
 /** @param {App} app */
 function inference_bar(app) {
   const { overview } = app.profile;
-  const wall = overview.wall_ns || 1;
+  const wall = overview.wall_ns || overview.operator_time_ns || 1;
   const parts = [
-    { name: t("inside_operators"), time: overview.busy_ns, kind: "inside", to: /** @type {ScreenName} */ ("operators") },
-    { name: t("between_operators"), time: overview.idle_ns, kind: "between", to: /** @type {ScreenName} */ ("timeline") },
+    { name: t("inside_operators"), time: overview.busy_ns ?? overview.operator_time_ns, kind: "inside", to: /** @type {ScreenName} */ ("operators") },
+    ...(overview.idle_ns === null ? [] : [{ name: t("between_operators"), time: overview.idle_ns, kind: "between", to: /** @type {ScreenName} */ ("timeline") }]),
   ];
   return h("div", null,
     h("div", { class: "split", role: "img", "aria-label": parts.map((it) => `${it.name}: ${about(it.time)} (${percent(it.time / wall)})`).join("; ") },
@@ -93,7 +99,7 @@ function inference_bar(app) {
 /** @param {App} app */
 function units_table(app) {
   const { overview, facts } = app.profile;
-  const wall = overview.wall_ns || 1;
+  const wall = overview.wall_ns || overview.operator_time_ns || 1;
   /** @type {[string, number, number][]} */
   const rows = [
     ...overview.devices.map((it) => /** @type {[string, number, number]} */ ([it.name ? t("device_named", { n: it.number, name: shown(it.name, 60) }) : t("device_n", { n: it.number }), it.busy_ns, it.tasks])),

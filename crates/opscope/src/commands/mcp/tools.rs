@@ -22,6 +22,7 @@ use super::check::check;
 use super::fit::{BYTES, Page, fit, page_of};
 use super::session::{Call, Session};
 use crate::commands::advise::environment_within;
+use crate::commands::outputs::has_times_to_draw;
 use crate::commands::run::ShapeArguments;
 use crate::commands::sql::Part;
 use crate::commands::{analyze, explain, info, sql};
@@ -340,6 +341,9 @@ fn window(asked: &WindowArguments, session: &Session, call: &Call) -> Answered {
     let Some((first, last)) = profile.extent() else {
         bail!("{}: the profile has no times", asked.path);
     };
+    if !has_times_to_draw(&profile) {
+        bail!("{}: when anything began was {}", asked.path, profile.run.layer_times.name());
+    }
     let (from, to) = match asked.iteration {
         Some(number) => iteration(&profile, number)?,
         None => (asked.from_ns.map_or(first, Nanoseconds), asked.to_ns.map_or(last, Nanoseconds)),

@@ -64,7 +64,22 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
         let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
     };
     if let Some(latency) = summary.latency {
-        line("latency", distribution(&latency));
+        let runs = trace.run.summed_runs.filter(|_| latency.count == 1);
+        line(
+            "latency",
+            match runs {
+                Some(runs) => {
+                    format!(
+                        "mean {} of {runs} inferences, which the profile sums up",
+                        units::duration(latency.mean)
+                    )
+                }
+                None => distribution(&latency),
+            },
+        );
+    }
+    if !trace.run.layer_times.is_placed() {
+        line("times", dim(trace.run.layer_times.name()));
     }
     if let Some(recorded) = &summary.recorded {
         line("recorded", latency::recorded(recorded, summary.recording_ratio));
