@@ -24,6 +24,7 @@
 //! ```text
 //! perfetto, xplane: over protobuf, the wire format;  nsight: over other_database, tables of other programs
 //! chrome      megengine      onnxruntime      sqlite      rocm      perf       a module for each format
+//! tensorrt  openvino  tflite  phone  pytorch_table      those that tell no starts, over layers: their rows
 //!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
 //!     reading: the rows of a trace that readers share      (public, for vendors' readers)
 //!     json        input: mapped or unpacked ─► memory       reading
@@ -37,18 +38,24 @@ pub mod megengine;
 pub mod memory;
 pub mod nsight;
 pub mod onnxruntime;
+pub mod openvino;
 pub mod other_database;
 pub mod perf;
 pub mod perfetto;
+pub mod phone;
 pub mod protobuf;
+pub mod pytorch_table;
 pub mod reading;
 pub mod rocm;
 pub mod spreadsheet;
 pub mod sqlite;
 pub mod sqlite_file;
+pub mod tensorrt;
+pub mod tflite;
 pub mod xplane;
 
 mod json;
+mod layers;
 mod own_files;
 #[cfg(test)]
 mod testing;

@@ -22,9 +22,10 @@
 //! seeds                                                the inputs to begin with
 //! targets: readers · questions · models · settings     an input is read, and all is asked of what was read
 //! mutation: text · model · database · bytes                       an input that is changed as befits its content
-//! packing   trail                                      many files in one input; what became of an input
+//! engines (texts of engines)   packing   trail                                      many files in one input; what became of an input
 //! ```
 
+mod engines;
 mod mutation;
 mod packing;
 pub mod seeds;

@@ -133,6 +133,10 @@ pub(crate) const BOARD: &[&str] = &[
     "timeline/acl_0.net.1.1.json",
 ];
 
+/// The names that files which engines leave in a folder can have.
+pub(crate) const ENGINE: &[&str] =
+    &["profile.json", "layers.json", "times.json", "counters.csv", "counters.json", "graph.xml"];
+
 /// The names that files of two profiles can have, of the first and of the second.
 pub(crate) const PAIR: &[&str] = &[
     "a/profile.json",

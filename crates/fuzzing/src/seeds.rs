@@ -17,7 +17,8 @@ use opscope_model::proto::{
 
 use opscope_testing::om_file;
 
-use crate::packing::{ADVISED, BOARD, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, pack};
+use crate::engines::{MESSAGE, OPENVINO, PHONE, PYTORCH, TENSORRT, TFLITE};
+use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, pack};
 
 /// A timeline with a range, operators, shapes and two iterations.
 pub const TIMELINE: &str = r#"{"traceEvents": [
@@ -133,6 +134,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     }
     texts(corpus);
     packed(corpus);
+    engines(corpus);
     board(corpus, work.path());
     save(corpus, "models", "chain", &chain());
     save(corpus, "models", "scalars", &scalars());
@@ -311,6 +313,38 @@ fn space() -> Vec<u8> {
         });
     }
     out
+}
+
+/// What engines tell without starts, for their readers (whose numbers are those of the target) and for their folders.
+fn engines(corpus: &Path) {
+    let texts: [(u8, &str, &[u8]); 12] = [
+        (0, "tensorrt", TENSORRT[0].as_bytes()),
+        (11, "tensorrt_layers", TENSORRT[1].as_bytes()),
+        (1, "tensorrt_times", TENSORRT[2].as_bytes()),
+        (2, "openvino_table", OPENVINO[0].as_bytes()),
+        (3, "openvino_json", OPENVINO[1].as_bytes()),
+        (4, "openvino_graph", OPENVINO[2].as_bytes()),
+        (5, "tflite", TFLITE[0].as_bytes()),
+        (5, "tflite_csv", TFLITE[1].as_bytes()),
+        (6, "tflite_message", MESSAGE),
+        (7, "ncnn", PHONE[0].as_bytes()),
+        (8, "networks", PHONE[1].as_bytes()),
+        (9, "mnn", PHONE[2].as_bytes()),
+    ];
+    for (number, name, text) in texts.into_iter().chain([(10, "pytorch", PYTORCH.as_bytes())]) {
+        save(corpus, "engines", name, &[&[number], text].concat());
+        save(corpus, "any_file", name, text);
+    }
+    let mut tensorrt = Packed::default();
+    for (name, text) in ["profile.json", "layers.json", "times.json"].into_iter().zip(TENSORRT) {
+        tensorrt.add(ENGINE, name, text.as_bytes());
+    }
+    save(corpus, "engine_folder", "tensorrt", &tensorrt.to_input());
+    let mut openvino = Packed::default();
+    for (name, text) in ["counters.csv", "counters.json", "graph.xml"].into_iter().zip(OPENVINO) {
+        openvino.add(ENGINE, name, text.as_bytes());
+    }
+    save(corpus, "engine_folder", "openvino", &openvino.to_input());
 }
 
 /// Inputs of what reads several files.

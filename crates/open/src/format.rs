@@ -56,7 +56,7 @@ pub(crate) struct Content {
 /// Reads a file, which may be compressed and damaged, by the reader of its format.
 pub(crate) fn read_file(
     path: &Path,
-    read: fn(Input, &Path, &Stop) -> Result<Trace, OpenError>,
+    read: impl FnOnce(Input, &Path, &Stop) -> Result<Trace, OpenError>,
     stop: &Stop,
 ) -> Result<Trace, OpenError> {
     let input = Input::open_until(path, &|| stop.is_wanted());

@@ -66,6 +66,12 @@ impl JsonHead {
         in_members.map(|member| &*member.key)
     }
 
+    /// The names of the members of the objects in the list that is the root, or of the object that it is.
+    pub fn keys_of_items(&self) -> impl Iterator<Item = &str> {
+        let depth = if self.is_list { 2 } else { 1 };
+        self.members.iter().filter(move |member| member.depth == depth).map(|member| &*member.key)
+    }
+
     /// The texts of a member of the objects in the list that is the root.
     pub fn texts_in_items<'h>(&'h self, key: &'h str) -> impl Iterator<Item = &'h str> {
         let in_items =

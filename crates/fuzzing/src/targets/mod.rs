@@ -5,7 +5,7 @@ mod questions;
 mod readers;
 mod settings;
 
-use crate::packing::{ADVISED, BOARD, OUTPUTS, PAIR, PROFILE, PROGRAM};
+use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM};
 use crate::trail::Trail;
 
 /// How the inputs of a target are made up, so that changes to them are worth a try.
@@ -59,6 +59,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ascend_folder", content: Content::Files(OUTPUTS), run: readers::ascend_folder },
     Target { name: "svp", content: Content::ChoiceAndText, run: readers::svp },
     Target { name: "board_folder", content: Content::Files(BOARD), run: readers::board_folder },
+    Target { name: "engines", content: Content::ChoiceAndText, run: readers::engines },
+    Target { name: "engine_folder", content: Content::Files(ENGINE), run: readers::engine_folder },
     Target { name: "npy", content: Content::Bytes, run: readers::npy },
     // Answers about profiles and models.
     Target { name: "compare", content: Content::Files(PAIR), run: questions::compare },

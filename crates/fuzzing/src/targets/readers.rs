@@ -14,7 +14,7 @@ use opscope_svp::{Exports, Job, RawCalls, SideFiles};
 use opscope_trace::Trace;
 
 use super::questions::ask;
-use crate::packing::{BOARD, OUTPUTS, PROFILE, folder, unpack};
+use crate::packing::{BOARD, ENGINE, OUTPUTS, PROFILE, folder, unpack};
 use crate::trail::Trail;
 
 /// Asks all of a trace, if there is one.
@@ -239,6 +239,62 @@ pub fn board_folder(input: &[u8], trail: &mut Trail) {
         trail.counted("on the processor", on_cpu);
     }
     ask_what_was_read(Exports::read(directory.path()).map(|exports| exports.to_trace()), trail);
+}
+
+/// The readers of what engines tell without starts: the first byte chooses one.
+pub fn engines(input: &[u8], trail: &mut Trail) {
+    use opscope_formats::{openvino, phone, pytorch_table, tensorrt, tflite};
+    type Read = fn(&[u8]) -> Result<Trace, String>;
+    const READERS: [Read; 12] = [
+        |text| {
+            tensorrt::read_profile(text, Default::default(), &Default::default())
+                .map_err(|error| error.to_string())
+        },
+        |text| tensorrt::read_times(text, &Default::default()).map_err(|error| error.to_string()),
+        |text| openvino::read_counters(text, None, &Default::default()).map_err(|error| error.to_string()),
+        |text| {
+            openvino::read_json_counters(text, None, &Default::default()).map_err(|error| error.to_string())
+        },
+        |text| {
+            let graph =
+                openvino::ExecGraph::read(text, &Default::default()).map_err(|error| error.to_string())?;
+            Ok(graph.to_trace())
+        },
+        |text| tflite::read_text(text, &Default::default()).map_err(|error| error.to_string()),
+        |text| tflite::read_message(text, &Default::default()).map_err(|error| error.to_string()),
+        |text| Ok(phone::read_layers(text, &Default::default())),
+        |text| Ok(phone::read_networks(text, &Default::default())),
+        |text| Ok(phone::read_nodes(text, &Default::default())),
+        |text| pytorch_table::read(text, &Default::default()).map_err(|error| error.to_string()),
+        |text| {
+            let layers = tensorrt::LayerInfo::read(text).map_err(|error| error.to_string())?;
+            Err(format!("{} layers", layers.len().min(1)))
+        },
+    ];
+    let Some((&number, content)) = input.split_first() else { return };
+    let read = READERS[usize::from(number) % READERS.len()](content);
+    if let Ok(trace) = &read {
+        // Sums over all inferences stay times that can be.
+        assert!(trace.tasks.duration().iter().all(|duration| duration.0 >= 0), "a negative time");
+        assert!(trace.tasks.len() <= content.len() + (1 << 18), "more tasks than the file can tell");
+    }
+    ask_what_was_read(read, trail);
+}
+
+/// Files of engines that lie in one folder and are read together.
+pub fn engine_folder(input: &[u8], trail: &mut Trail) {
+    let directory = folder();
+    unpack(input, ENGINE, directory.path());
+    let paths = ENGINE.iter().map(|name| directory.path().join(name)).filter(|path| path.is_file());
+    for path in paths.chain([directory.path().to_owned()]) {
+        match opscope_open::Source::at(&path) {
+            Ok(source) => {
+                trail.noted(source.format().map_or("none", |format| format.name));
+                ask_what_was_read(source.open(&()).map(|profile| profile.trace), trail);
+            }
+            Err(error) => trail.refused(&error),
+        }
+    }
 }
 
 /// NumPy's files.

@@ -6,6 +6,7 @@ pub mod ascend_operators;
 pub mod ascend_outputs;
 pub mod ascend_raw;
 pub mod ascend_table;
+mod beside;
 pub mod board;
 pub mod chrome;
 pub mod megengine;
@@ -13,18 +14,23 @@ pub mod nsight_compute;
 pub mod nsight_systems;
 pub mod onnx_model;
 pub mod onnxruntime;
+pub mod openvino;
 pub mod opscope_database;
 pub mod other_database;
 pub mod other_models;
 pub mod perf;
 pub mod perfetto;
+pub mod phone;
+pub mod pytorch_table;
 pub mod rocm;
+pub mod tensorrt;
+pub mod tflite;
 pub mod xplane;
 
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 28] = [
+pub static ALL: [&Format; 41] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -40,6 +46,11 @@ pub static ALL: [&Format; 28] = [
     &nsight_systems::LINES,
     &rocm::JSON,
     &onnxruntime::FORMAT,
+    &tensorrt::PROFILE,
+    &tensorrt::TIMES,
+    &tensorrt::LAYERS,
+    &openvino::COUNTERS,
+    &openvino::GRAPH,
     &megengine::FORMAT,
     &ascend_communication::FORMAT,
     &chrome::FORMAT,
@@ -50,7 +61,15 @@ pub static ALL: [&Format; 28] = [
     &rocm::FORMAT,
     &rocm::FOLDER,
     &ascend_table::FORMAT,
+    &tflite::TEXT,
+    &pytorch_table::FORMAT,
+    &phone::LAYERS,
+    &phone::NODES,
+    &phone::NETWORKS,
     &onnx_model::FORMAT,
     &perf::FORMAT,
     &perf::FOLDED,
+    &tflite::MESSAGE,
+    &tensorrt::FOLDER,
+    &openvino::FOLDER,
 ];

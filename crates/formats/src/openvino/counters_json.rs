@@ -1,0 +1,118 @@
+//! Counters as JSON (`-json_stats`): `report_type`, and `detailed_performance` (a list of requests) or
+//! `avg_performance` (one object), each with `nodes`.
+
+use std::borrow::Cow;
+
+use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Trace};
+
+use super::counters::Node;
+use super::exec_graph::ExecGraph;
+use super::{FORMAT, ReadError};
+use crate::json::{Scanned, Scanner, unescape};
+use crate::layers::Layers;
+use crate::reading::Stop;
+
+const DETAILED: &str = "detailed_performance";
+const AVERAGE: &str = "avg_performance";
+
+/// Whether an object with this member is such a report.
+pub fn is_key(key: &str) -> bool {
+    matches!(key, DETAILED | AVERAGE)
+}
+
+/// Reads a report as a trace: an iteration for each infer request.
+///
+/// # Errors
+/// When there is no node before the file breaks off.
+pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
+    let mut layers = Layers::new(FORMAT, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut scanner = Scanner::new(json);
+    let scanned =
+        scanner.object("an object with the counters", |scanner, member| match (member, scanner.peek()) {
+            (b"detailed_performance", Some(b'[')) => {
+                scanner.array("a list of requests", |scanner| request(scanner, &mut layers, graph, stop))
+            }
+            (b"avg_performance", Some(b'{')) => request(scanner, &mut layers, graph, stop),
+            _ => scanner.skip().map(drop),
+        });
+    let mut trace = layers.finish();
+    match scanned {
+        Err(error) if trace.operators.is_empty() => Err(error.into()),
+        Err(error) => {
+            trace.count_loss(LossKind::CutLayers, 1, &error.to_string());
+            Ok(trace)
+        }
+        Ok(()) => Ok(trace),
+    }
+}
+
+fn request(
+    scanner: &mut Scanner<'_>,
+    layers: &mut Layers,
+    graph: Option<&ExecGraph>,
+    stop: &Stop,
+) -> Scanned<()> {
+    if scanner.peek() != Some(b'{') {
+        layers.losses.count(LossKind::NoLayer, "a request that is no object", 1);
+        return scanner.skip().map(drop);
+    }
+    layers.begin_inference();
+    let mut position = 0;
+    let mut turns = stop.within(0u64..);
+    scanner.object("a request", |scanner, member| {
+        if member != b"nodes" || scanner.peek() != Some(b'[') {
+            return scanner.skip().map(drop);
+        }
+        scanner.array("a list of nodes", |scanner| {
+            if turns.next().is_none() {
+                return Err(scanner.wrong("nobody who stops the reading"));
+            }
+            if scanner.peek() != Some(b'{') {
+                layers.losses.count(LossKind::NoLayer, "a node that is no object", 1);
+                return scanner.skip().map(drop);
+            }
+            node(scanner, layers, position, graph)?;
+            position += 1;
+            Ok(())
+        })
+    })
+}
+
+fn node(
+    scanner: &mut Scanner<'_>,
+    layers: &mut Layers,
+    position: u32,
+    graph: Option<&ExecGraph>,
+) -> Scanned<()> {
+    let mut texts: [Cow<'_, str>; 6] = Default::default();
+    scanner.object("a node", |scanner, member| {
+        const MEMBERS: [&[u8]; 6] =
+            [b"name", b"status", b"node_type", b"exec_type", b"real_time", b"cpu_time"];
+        let Some(place) = MEMBERS.iter().position(|known| *known == member) else {
+            return scanner.skip().map(drop);
+        };
+        // Times are texts in the files of today, and numbers elsewhere.
+        texts[place] = match scanner.peek() {
+            Some(b'"') => unescape(scanner.raw_string("a text")?.bytes),
+            _ => String::from_utf8_lossy(scanner.value()?),
+        };
+        Ok(())
+    })?;
+    let [name, status, op_type, kernel, real, cpu] = &texts;
+    if name.is_empty() {
+        layers.losses.count(LossKind::NoLayer, "a node without a name", 1);
+        return Ok(());
+    }
+    Node { name, status, op_type, kernel, real, cpu }.enter(layers, position, graph);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_members_that_tell_a_report_are_those_that_are_read() {
+        assert!(is_key(DETAILED) && is_key(AVERAGE) && !is_key("nodes"));
+    }
+}

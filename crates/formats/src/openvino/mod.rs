@@ -1,0 +1,46 @@
+//! The files that OpenVINO's `benchmark_app` leaves.
+//!
+//! | option | file | content |
+//! |---|---|---|
+//! | `-report_type detailed_counters` | CSV with semicolons, or with `-json_stats` JSON | the nodes of each infer request's last inference, with their times |
+//! | `-report_type average_counters` | the same | their mean over all requests |
+//! | `-pcsort` | CSV with commas, or JSON | the nodes of one request, by time |
+//! | `-exec_graph_path` | XML | the executable graph: nodes, the layers that they were made of, kernels, values, and a time each |
+//!
+//! Layouts are those that OpenVINO 2021 to 2026 writes. None of the files has a start.
+
+mod counters;
+mod counters_json;
+mod exec_graph;
+
+use opscope_trace::ProfileFormat;
+
+use crate::json::JsonError;
+
+pub use counters::{looks_like as looks_like_counters, read as read_counters};
+pub use counters_json::{is_key as is_json_key, read as read_json_counters};
+pub use exec_graph::{ExecGraph, looks_like as looks_like_exec_graph};
+
+/// The name of the format's facts.
+const FORMAT: ProfileFormat = ProfileFormat::OpenVino;
+
+/// A file that is none of them.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// There is nothing of it before the damage.
+    #[error("{0}; nothing before that can be used, run benchmark_app again")]
+    Json(#[from] JsonError),
+    /// A table without the columns that it is known by.
+    #[error(
+        "this has no line of headings with layerName, execStatus and realTime (ms), as benchmark_app writes it"
+    )]
+    NoCounters,
+    /// XML without a node.
+    #[error("this is no executable graph with layers, as benchmark_app -exec_graph_path writes it")]
+    NoGraph,
+}
+
+/// Whether a node's status says that it ran. Words stand behind the name of their enum in the files of Python.
+fn is_executed(status: &str) -> bool {
+    status.rsplit('.').next().unwrap_or_default().eq_ignore_ascii_case("executed")
+}

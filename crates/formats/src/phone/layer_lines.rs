@@ -1,0 +1,139 @@
+//! ncnn's layers: `Convolution  conv1  0.52ms    | [224, 224, 3 *1] -> [112, 112, 8 *4]  kernel: 3 x 3  stride: 2 x 2`.
+//!
+//! Shapes are width, height, channels, and how many channels lie together. A layer that is told once more begins the
+//! next inference.
+
+use std::collections::HashSet;
+
+use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
+
+use super::{any_line, lines};
+use crate::layers::{Layer, Layers, MILLI, Value, time};
+use crate::reading::Stop;
+
+/// A line, taken apart.
+struct Line<'l> {
+    op_type: &'l str,
+    name: &'l str,
+    time: Option<Nanoseconds>,
+    rest: &'l str,
+}
+
+impl<'l> Line<'l> {
+    fn of(line: &'l str) -> Option<Self> {
+        let (op_type, rest) = word(line)?;
+        let (name, rest) = word(rest)?;
+        let (milliseconds, rest) = word(rest)?;
+        let rest = rest.trim_start();
+        // The bar stands behind every layer.
+        if !op_type.starts_with(|letter: char| letter.is_ascii_uppercase()) || !rest.starts_with('|') {
+            return None;
+        }
+        let number: f64 = milliseconds.strip_suffix("ms")?.parse().ok()?;
+        Some(Self { op_type, name, time: time(number, MILLI), rest: rest[1..].trim() })
+    }
+}
+
+/// The first word and what follows it.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace)?;
+    Some(text.split_at(end))
+}
+
+/// Whether text that begins so has a line of a layer.
+pub fn looks_like(head: &[u8]) -> bool {
+    any_line(head, |line| Line::of(line).is_some())
+}
+
+/// Reads the layers as a trace, an iteration for each inference, until `stop` is wanted. Other lines, which programs
+/// print between them, are passed over.
+pub fn read(text: &[u8], stop: &Stop) -> Trace {
+    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut seen: HashSet<opscope_trace::OperatorId> = HashSet::new();
+    let mut position = 0;
+    let mut is_cut = false;
+    for line in stop.within(lines(text)) {
+        let Some(line) = Line::of(&line) else {
+            is_cut = !line.trim().is_empty();
+            continue;
+        };
+        is_cut = false;
+        let (inputs, outputs) = shapes(line.rest);
+        let kernel =
+            line.rest.split_once("kernel:").map(|(_, kernel)| kernel.split_whitespace().collect::<Vec<_>>());
+        let layer = Layer {
+            name: line.name.to_owned(),
+            op_type: line.op_type.to_owned(),
+            position: Some(position),
+            inputs,
+            outputs,
+            attributes: vec![("kernel", kernel.unwrap_or_default().join(" "))],
+            ..Layer::default()
+        };
+        let operator = layers.operator(&layer);
+        if seen.is_empty() || !seen.insert(operator) {
+            layers.begin_inference();
+            seen.clear();
+            seen.insert(operator);
+            position = 0;
+        }
+        position += 1;
+        layers.task(operator, line.time, line.name);
+    }
+    let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    if is_cut && !last.is_empty() {
+        layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
+    }
+    layers.finish()
+}
+
+/// The values of a line: one input and one output at the most.
+fn shapes(text: &str) -> (Vec<Value>, Vec<Value>) {
+    let Some((input, output)) = text.split_once("->") else { return Default::default() };
+    (shape(input).into_iter().collect(), shape(output).into_iter().collect())
+}
+
+/// `[224, 224, 3 *4]` is 12 channels of 224 by 224.
+fn shape(text: &str) -> Option<Value> {
+    let inner = text.trim().strip_prefix('[')?.split_once(']')?.0;
+    let (sizes, pack) = inner.rsplit_once('*')?;
+    let pack: i64 = pack.trim().parse().ok()?;
+    let sizes: Option<Vec<i64>> = sizes.split(',').map(|size| size.trim().parse().ok()).collect();
+    let mut sizes = sizes?;
+    let last = sizes.last_mut()?;
+    *last = last.checked_mul(pack)?;
+    sizes.reverse();
+    Some(Value { dimensions: Some(sizes), layout: format!("pack {pack}"), ..Value::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "loading\n\
+        Convolution              conv1                             0.50ms    | [224, 224,   3 *1] -> [112, 112,   8 *4]     kernel: 3 x 3     stride: 2 x 2\n\
+        ReLU                     relu1                             0.25ms    |\n\
+        result 7\n\
+        Convolution              conv1                             0.75ms    | [224, 224,   3 *1] -> [112, 112,   8 *4]     kernel: 3 x 3     stride: 2 x 2\n\
+        ReLU                     relu1                             nanms    |\n";
+
+    #[test]
+    fn a_layer_that_comes_again_begins_an_inference() {
+        assert!(looks_like(TEXT.as_bytes()));
+        let trace = read(TEXT.as_bytes(), &Stop::default());
+        assert_eq!(trace.iterations.duration(), [750_000, 750_000].map(Nanoseconds));
+        assert_eq!(trace.tasks.duration(), [500_000, 250_000, 750_000].map(Nanoseconds));
+        assert_eq!(trace.operators.len(), 2);
+        let outputs: Vec<_> = trace.tensors.ids().map(|id| trace.shape(id).unwrap().to_vec()).collect();
+        assert_eq!(outputs, [vec![3, 224, 224], vec![32, 112, 112]]);
+        assert_eq!(trace.losses.count(), [1], "the layer that took no number");
+    }
+
+    #[test]
+    fn other_text_has_no_layers() {
+        for text in ["a b 3ms | c", "Convolution conv1 3 |\n", "Convolution conv1 3ms\n", "conv1 0.5ms |\n"] {
+            assert!(!looks_like(text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The table that `torch.profiler` prints with `key_averages().table()`.
+//!
+//! ```text
+//! -------------  ------------  ------------  …  ------------
+//!          Name    Self CPU %      Self CPU  …    # of Calls
+//! -------------  ------------  ------------  …  ------------
+//!  aten::conv2d         0.12%     117.000us  …            20
+//! -------------  ------------  ------------  …  ------------
+//! Self CPU time total: 100.934ms
+//! Self CUDA time total: 23.104us
+//! ```
+//!
+//! Columns are as wide as their dashes. Times are sums over all calls, in the unit that stands behind them. Of a
+//! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
+//! have rows of their own in some versions: the total below the table says which of both sum up to it.
+
+use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
+
+use crate::layers::{Layer, Layers, parts};
+use crate::reading::Stop;
+
+/// Text without such a table.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No line of headings between dashes.
+    #[error("this has no table with Name, Self CPU and # of Calls, as key_averages().table() prints it")]
+    NoTable,
+}
+
+/// The columns of a table by their places in a line, counted in letters.
+struct Columns {
+    spans: Vec<(usize, usize)>,
+    name: usize,
+    cpu: usize,
+    /// The device's own time, and the word for the device.
+    device: Option<(usize, String)>,
+    calls: usize,
+}
+
+impl Columns {
+    /// The columns of a line of headings below a line of dashes.
+    fn of(dashes: &str, headings: &str) -> Option<Self> {
+        let spans = spans(dashes)?;
+        let cells: Vec<String> = cut(headings, &spans);
+        let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
+        let device = cells.iter().enumerate().find_map(|(place, cell)| {
+            let word = cell.strip_prefix("Self ")?.split(' ').next()?;
+            let is_time = cell == &format!("Self {word}") || cell == &format!("Self {word} total");
+            (is_time && word != "CPU").then(|| (place, word.to_owned()))
+        });
+        Some(Self {
+            name: find(&["Name"])?,
+            cpu: find(&["Self CPU", "Self CPU total"])?,
+            calls: find(&["# of Calls", "Number of Calls"])?,
+            device,
+            spans,
+        })
+    }
+}
+
+/// Begin and end of each run of dashes, with blanks between; `None` for another line.
+fn spans(line: &str) -> Option<Vec<(usize, usize)>> {
+    let (mut spans, mut start) = (Vec::new(), None);
+    for (at, letter) in line.trim_end().chars().chain([' ']).enumerate() {
+        match (letter, start) {
+            ('-', None) => start = Some(at),
+            ('-', Some(_)) => {}
+            (' ', Some(begin)) => {
+                spans.push((begin, at));
+                start = None;
+            }
+            (' ', None) => {}
+            _ => return None,
+        }
+    }
+    (spans.len() > 2).then_some(spans)
+}
+
+/// The cells of a line.
+fn cut(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
+    let letters: Vec<char> = line.chars().collect();
+    let cell = |(begin, end): &(usize, usize)| {
+        let end = (*end).min(letters.len());
+        letters.get(*begin..end).unwrap_or_default().iter().collect::<String>().trim().to_owned()
+    };
+    spans.iter().map(cell).collect()
+}
+
+/// A time with its unit, such as `117.000us` or `1.202s`.
+fn duration(text: &str) -> Option<Nanoseconds> {
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic())?);
+    let unit = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    crate::layers::time(number.trim().parse().ok()?, unit)
+}
+
+/// Whether text that begins so has the headings of such a table.
+pub fn looks_like(head: &[u8]) -> bool {
+    /// No table has wider lines.
+    const LONGEST: usize = 1 << 14;
+    let mut before: Option<&str> = None;
+    for line in head.split(|byte| *byte == b'\n') {
+        let line = (line.len() < LONGEST).then(|| std::str::from_utf8(line).ok()).flatten();
+        let is_heading = |(dashes, headings): (&str, &str)| {
+            dashes.contains("---") && headings.contains("Self CPU") && Columns::of(dashes, headings).is_some()
+        };
+        if before.zip(line).is_some_and(is_heading) {
+            return true;
+        }
+        before = line;
+    }
+    false
+}
+
+/// A row of the table.
+struct Row {
+    name: String,
+    cpu: Option<Nanoseconds>,
+    device: Option<Nanoseconds>,
+    calls: u64,
+}
+
+/// Reads the table as a trace without inferences, until `stop` is wanted.
+///
+/// Where the table has times of a device, the rows' times of the processor are calls, and those of the device tasks;
+/// else tasks are those of the processor. Of each there are as many as the table counts, equal parts of the sum.
+///
+/// # Errors
+/// When there is no line of headings.
+pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    let mut layers = Layers::new(ProfileFormat::PyTorchTable, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let (mut columns, mut rows) = (None::<Columns>, Vec::new());
+    let mut device_total = None;
+    let (mut before, mut dashes) = (String::new(), 0);
+    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut turns = stop.within(0u64..);
+    while let Some(line) = lines.next() {
+        if turns.next().is_none() {
+            break;
+        }
+        let line = String::from_utf8_lossy(line).trim_end().to_owned();
+        let total = line.split_once(" time total: ").filter(|_| line.starts_with("Self "));
+        if let Some((subject, total)) = total {
+            let is_of_device = columns.as_ref().and_then(|columns| columns.device.as_ref());
+            if is_of_device.is_some_and(|(_, word)| subject.strip_prefix("Self ") == Some(word)) {
+                device_total = duration(total);
+            }
+        } else if let Some(found) = Columns::of(&before, &line).filter(|_| columns.is_none()) {
+            columns = Some(found);
+        } else if let Some(columns) = columns.as_ref().filter(|_| !line.is_empty() && spans(&line).is_none())
+        {
+            let is_last = lines.peek().is_none();
+            layers.losses.count(LossKind::OpenLastLine, "the last line", u64::from(is_last));
+            match row(columns, &line) {
+                Some(row) => rows.push(row),
+                None => layers.losses.count(LossKind::ShortLayer, "lines", 1),
+            }
+        }
+        dashes += usize::from(columns.is_some() && spans(&line).is_some());
+        before = line;
+    }
+    // Dashes below the headings, and below the rows.
+    layers.losses.count(LossKind::OpenLayers, "rows", u64::from(columns.is_some() && dashes < 2));
+    let Some(columns) = columns else { return Err(ReadError::NoTable) };
+    enter(&mut layers, &rows, &columns, device_total);
+    Ok(layers.finish())
+}
+
+fn row(columns: &Columns, line: &str) -> Option<Row> {
+    let cells = cut(line, &columns.spans);
+    let name = cells[columns.name].clone();
+    let calls = cells[columns.calls].parse().ok()?;
+    let device = columns.device.as_ref().map(|(place, _)| duration(&cells[*place]).unwrap_or_default());
+    (!name.is_empty()).then(|| Row { name, cpu: duration(&cells[columns.cpu]), device, calls })
+}
+
+/// The rows whose times of the device sum up to its total: kernels, which take no time of the processor, or all.
+fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) -> bool {
+    let is_kernel =
+        |row: &Row| row.cpu.is_none_or(|cpu| cpu.0 == 0) && row.device.is_some_and(|time| time.0 > 0);
+    let sum = |of: &dyn Fn(&Row) -> bool| -> i128 {
+        rows.iter().filter(|row| of(row)).map(|row| i128::from(row.device.unwrap_or_default().0)).sum()
+    };
+    let (kernels, all) = (sum(&is_kernel), sum(&|_| true));
+    let kernels_only = match total {
+        Some(total) => {
+            let off = |sum: i128| (sum - i128::from(total.0)).abs();
+            kernels > 0 && off(kernels) <= off(all)
+        }
+        None => kernels > 0,
+    };
+    move |row| if kernels_only { is_kernel(row) } else { row.device.is_some_and(|time| time.0 > 0) }
+}
+
+fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Option<Nanoseconds>) {
+    let on_device = has_device_time(rows, device_total);
+    let has_device = rows.iter().any(&on_device);
+    let mut so_far = 0;
+    for row in rows {
+        let Some(cpu) = row.cpu else {
+            layers.losses.count(LossKind::LayerWithoutDuration, &row.name, 1);
+            continue;
+        };
+        // The device's own rows have no time of the processor.
+        if has_device && cpu.0 == 0 {
+            continue;
+        }
+        let durations: Vec<Nanoseconds> = parts(cpu, row.calls, so_far).collect();
+        told_as_one(layers, row, durations.len());
+        so_far += durations.len() as u64;
+        match has_device {
+            true => {
+                durations.iter().for_each(|duration| layers.call(&row.name, ApiLevel::Framework, *duration))
+            }
+            false => tasks(layers, &row.name, &durations),
+        }
+    }
+    if !has_device {
+        return;
+    }
+    let word = columns.device.as_ref().map_or("", |(_, word)| word);
+    let (kind, unit) = match word {
+        "CUDA" | "XPU" | "MPS" | "HIP" => (DeviceKind::Gpu, ExecutionUnit::Gpu),
+        "NPU" => (DeviceKind::Npu, ExecutionUnit::Other),
+        _ => (DeviceKind::Other, ExecutionUnit::Other),
+    };
+    layers.enter_device(kind, unit, word);
+    for row in rows.iter().filter(|row| on_device(row)) {
+        let durations: Vec<Nanoseconds> = parts(row.device.unwrap_or_default(), row.calls, so_far).collect();
+        told_as_one(layers, row, durations.len());
+        so_far += durations.len() as u64;
+        tasks(layers, &row.name, &durations);
+    }
+}
+
+/// Counts what is told as fewer calls than the table has.
+fn told_as_one(layers: &mut Layers, row: &Row, parts: usize) {
+    let missing = row.calls.saturating_sub(parts as u64);
+    layers.losses.count(LossKind::ExecutionsAsOne, &row.name, missing);
+}
+
+fn tasks(layers: &mut Layers, name: &str, durations: &[Nanoseconds]) {
+    let operator = layers.operator(&Layer { name: name.to_owned(), ..Layer::default() });
+    for duration in durations {
+        layers.task(operator, Some(*duration), name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table with the given rows: name, times of the processor and the device, calls.
+    fn table(rows: &[[&str; 4]], totals: &str) -> String {
+        let dashes = "--------------------  ------------  ------------  ------------  ------------  \n";
+        let line = |cells: [&str; 5]| {
+            let [name, share, cpu, device, calls] = cells;
+            format!("{name:>20}  {share:>12}  {cpu:>12}  {device:>12}  {calls:>12}  \n")
+        };
+        let headings = line(["Name", "Self CPU %", "Self CPU", "Self CUDA", "# of Calls"]);
+        let rows: String =
+            rows.iter().map(|[name, cpu, device, calls]| line([name, "1%", cpu, device, calls])).collect();
+        format!("{dashes}{headings}{dashes}{rows}{dashes}{totals}")
+    }
+
+    fn durations(text: &str) -> (Vec<i64>, Vec<i64>) {
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        let of = |times: &[Nanoseconds]| times.iter().map(|time| time.0).collect();
+        (of(trace.tasks.duration()), of(trace.api_calls.duration()))
+    }
+
+    #[test]
+    fn without_a_device_rows_are_tasks_one_for_each_call() {
+        let rows = [["aten::conv2d", "10.000us", "0.000us", "3"], ["aten::relu", "1.5ms", "0.000us", "1"]];
+        let text = table(&rows, "Self CPU time total: 1.510ms\nSelf CUDA time total: 0.000us\n");
+        assert!(looks_like(text.as_bytes()));
+        assert_eq!(durations(&text), (vec![3_334, 3_333, 3_333, 1_500_000], vec![]));
+    }
+
+    #[test]
+    fn a_devices_time_counts_once_whether_kernels_have_rows_or_not() {
+        let operators = [["aten::mm", "10us", "8us", "2"], ["aten::add", "4us", "2us", "1"]];
+        let text = table(&operators, "Self CUDA time total: 10.000us\n");
+        assert_eq!(durations(&text), (vec![4_000, 4_000, 2_000], vec![5_000, 5_000, 4_000]));
+        let with_kernels =
+            [operators[0], operators[1], ["gemm", "0.000us", "8us", "2"], ["add_k", "0.000us", "2us", "1"]];
+        for totals in ["Self CUDA time total: 10.000us\n", ""] {
+            let (tasks, calls) = durations(&table(&with_kernels, totals));
+            assert_eq!((tasks, calls.len()), (vec![4_000, 4_000, 2_000], 3));
+        }
+    }
+
+    #[test]
+    fn rows_that_can_not_be_read_are_counted_and_huge_counts_kept_small() {
+        let rows = [
+            ["a", "x", "0us", "1"],
+            ["b", "1us", "0us", "many"],
+            ["c", "2us", "0us", "18446744073709551615"],
+        ];
+        let trace = read(table(&rows, "").as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(trace.tasks.duration(), [Nanoseconds(2_000)]);
+        let kinds: Vec<_> = trace.losses.kind().to_vec();
+        assert_eq!(kinds, [LossKind::ShortLayer, LossKind::LayerWithoutDuration, LossKind::ExecutionsAsOne]);
+        assert!(read(b"nothing", &Stop::default()).is_err());
+        assert!(!looks_like(b"---  ---  ---\nName  a  b\n"));
+    }
+}

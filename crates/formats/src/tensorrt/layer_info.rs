@@ -1,0 +1,250 @@
+//! `--exportLayerInfo`: the layers of an engine, and the ONNX nodes that they were made of.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use opscope_trace::{DataType, LossKind};
+
+use super::ReadError;
+use crate::json::{JsonError, Scanned, Scanner, unescape};
+use crate::layers::{Layer, Layers, Value};
+
+/// The layers of an engine by their names.
+#[derive(Debug, Default)]
+pub struct LayerInfo {
+    layers: HashMap<String, Described>,
+    /// The damage that ended the file.
+    cut: Option<JsonError>,
+}
+
+#[derive(Debug)]
+struct Described {
+    layer: Layer,
+    is_found: Cell<bool>,
+}
+
+/// The type of layers that only change the layout of a value, in TensorRT's own word.
+const REFORMAT: &str = "Reformat";
+
+impl LayerInfo {
+    /// Reads the layers that are there.
+    ///
+    /// # Errors
+    /// When there is none before the damage.
+    pub fn read(json: &[u8]) -> Result<Self, ReadError> {
+        let mut info = Self::default();
+        let mut scanner = Scanner::new(json);
+        let scanned = scanner.object("an object with Layers", |scanner, member| {
+            if member != b"Layers" || scanner.peek() != Some(b'[') {
+                scanner.skip()?;
+                return Ok(());
+            }
+            scanner.array("a list of layers", |scanner| {
+                let layer = match scanner.peek() {
+                    Some(b'"') => without_info(&unescape(scanner.raw_string("a name")?.bytes)),
+                    Some(b'{') => layer(scanner)?,
+                    _ => {
+                        scanner.skip()?;
+                        return Ok(());
+                    }
+                };
+                let described = Described { layer, is_found: Cell::new(false) };
+                // Of several of one name, the first is described: they can't be told apart.
+                info.layers.entry(described.layer.name.clone()).or_insert(described);
+                Ok(())
+            })
+        });
+        match scanned {
+            Err(error) if info.layers.is_empty() => return Err(error.into()),
+            Err(error) => info.cut = Some(error),
+            Ok(()) => {}
+        }
+        Ok(info)
+    }
+
+    /// How many layers there are.
+    pub fn len(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// How many of the names are layers of this engine.
+    pub fn known<'n>(&self, names: impl Iterator<Item = &'n str>) -> usize {
+        names.filter(|name| self.layers.contains_key(*name)).count()
+    }
+
+    /// The layer of a name.
+    pub(super) fn find(&self, name: &str) -> Option<&Layer> {
+        let described = self.layers.get(name)?;
+        described.is_found.set(true);
+        Some(&described.layer)
+    }
+
+    /// Counts what the description lost, and the layers that the profile doesn't have: constants and the like take
+    /// no time.
+    pub(super) fn count_absent(&self, layers: &mut Layers) {
+        if let Some(cut) = &self.cut {
+            layers.losses.count(LossKind::CutLayers, &format!("the layers' description: {cut}"), 1);
+        }
+        let absent = self.layers.values().filter(|described| !described.is_found.get()).count();
+        layers.losses.count(LossKind::LayerNotProfiled, "layers of the description", absent as u64);
+    }
+}
+
+/// A layer of which the name alone is known: TensorRT makes that of the names of the nodes that it fused.
+pub(super) fn without_info(name: &str) -> Layer {
+    let is_reformat = name.starts_with("Reformatting CopyNode for ") || name.contains("put reformatter ");
+    let op_type = if is_reformat { REFORMAT.to_owned() } else { String::new() };
+    let origins = if is_reformat { Vec::new() } else { nodes_in_name(name) };
+    Layer { name: name.to_owned(), op_type, origins, ..Layer::default() }
+}
+
+/// The parts of a fused layer's name: `a + PWN(b) || c` has three. `PWN` is a point-wise network.
+fn nodes_in_name(name: &str) -> Vec<String> {
+    let parts = name.split("||").flat_map(|parallel| parallel.split(" + "));
+    let bare = parts.map(|part| {
+        let part = part.trim();
+        let inner = part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')'));
+        inner.unwrap_or(part).to_owned()
+    });
+    bare.filter(|part| !part.is_empty()).collect()
+}
+
+fn layer(scanner: &mut Scanner<'_>) -> Scanned<Layer> {
+    let mut layer = Layer::default();
+    let mut metadata = String::new();
+    let (mut tactic, mut precision) = (String::new(), String::new());
+    scanner.object("a layer", |scanner, member| {
+        match (member, scanner.peek()) {
+            (b"Name", Some(b'"')) => layer.name = text(scanner)?.into_owned(),
+            (b"LayerType", Some(b'"')) => layer.op_type = text(scanner)?.into_owned(),
+            (b"Metadata", Some(b'"')) => metadata = text(scanner)?.into_owned(),
+            (b"TacticName", Some(b'"')) => tactic = text(scanner)?.into_owned(),
+            (b"Precision", Some(b'"')) => precision = text(scanner)?.into_owned(),
+            (b"Inputs", Some(b'[')) => layer.inputs = values(scanner)?,
+            (b"Outputs", Some(b'[')) => layer.outputs = values(scanner)?,
+            _ => drop(scanner.skip()?),
+        }
+        Ok(())
+    })?;
+    layer.origins = nodes_in_metadata(&metadata);
+    if layer.origins.is_empty() && layer.op_type != REFORMAT {
+        layer.origins = nodes_in_name(&layer.name);
+    }
+    layer.attributes = vec![("tactic", tactic), ("precision", precision)];
+    Ok(layer)
+}
+
+fn text<'t>(scanner: &mut Scanner<'t>) -> Scanned<Cow<'t, str>> {
+    Ok(unescape(scanner.raw_string("a text")?.bytes))
+}
+
+/// The nodes in `[ONNX Layer: a]␞[ONNX Layer: b]`, which are parted by U+001E or U+001F.
+fn nodes_in_metadata(metadata: &str) -> Vec<String> {
+    const BEGIN: &str = "[ONNX Layer: ";
+    let mut nodes = Vec::new();
+    for part in metadata.split(['\u{1e}', '\u{1f}']) {
+        for node in part.split(BEGIN).skip(1) {
+            // Names may have brackets themselves.
+            let end = node.rfind(']').unwrap_or(node.len());
+            let node = node[..end].trim();
+            if !node.is_empty() && nodes.iter().all(|known| known != node) {
+                nodes.push(node.to_owned());
+            }
+        }
+    }
+    nodes
+}
+
+fn values(scanner: &mut Scanner<'_>) -> Scanned<Vec<Value>> {
+    let mut values = Vec::new();
+    scanner.array("a list of values", |scanner| {
+        if scanner.peek() != Some(b'{') {
+            scanner.skip()?;
+            return Ok(());
+        }
+        let mut value = Value::default();
+        scanner.object("a value", |scanner, member| {
+            match (member, scanner.peek()) {
+                (b"Name", Some(b'"')) => value.name = text(scanner)?.into_owned(),
+                (b"Dimensions", Some(b'[')) => value.dimensions = Some(sizes(scanner)?),
+                (b"Format/Datatype", Some(b'"')) => {
+                    value.layout = text(scanner)?.into_owned();
+                    value.data_type = data_type(&value.layout);
+                }
+                (b"Format", Some(b'"')) => value.layout = text(scanner)?.into_owned(),
+                (b"Datatype" | b"DataType", Some(b'"')) => value.data_type = data_type(&text(scanner)?),
+                _ => drop(scanner.skip()?),
+            }
+            Ok(())
+        })?;
+        values.push(value);
+        Ok(())
+    })?;
+    Ok(values)
+}
+
+/// Sizes; one that is no number isn't known.
+fn sizes(scanner: &mut Scanner<'_>) -> Scanned<Vec<i64>> {
+    let mut sizes = Vec::new();
+    scanner.array("a list of sizes", |scanner| {
+        let size = scanner.whole()?.and_then(|size| i64::try_from(size).ok());
+        sizes.push(size.unwrap_or(-1));
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// The element type in a description such as `Row major linear FP16 format`, or in a bare word such as `Half`.
+fn data_type(described: &str) -> DataType {
+    let word = |word: &str| match word.to_ascii_lowercase().as_str() {
+        "fp32" | "float" => DataType::Float32,
+        "fp16" | "half" => DataType::Float16,
+        "bf16" | "bfloat16" => DataType::BFloat16,
+        "fp8" => DataType::Float8E4M3Fn,
+        "fp4" => DataType::Float4E2M1,
+        "int64" => DataType::Int64,
+        "int32" => DataType::Int32,
+        "int8" => DataType::Int8,
+        "int4" => DataType::Int4,
+        "uint8" => DataType::Uint8,
+        "bool" => DataType::Bool,
+        _ => DataType::Unknown,
+    };
+    let known = described.split_whitespace().map(word);
+    known.rev().find(|known| *known != DataType::Unknown).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_come_from_the_metadata_and_else_from_the_name() {
+        assert_eq!(nodes_in_metadata("[ONNX Layer: /a/Conv]\u{1e}[ONNX Layer: b [1]]"), ["/a/Conv", "b [1]"]);
+        assert_eq!(nodes_in_metadata("[ONNX Layer: a][ONNX Layer: a][ONNX Layer: b"), ["a", "b"]);
+        assert_eq!(nodes_in_metadata("something else"), [""; 0]);
+        assert_eq!(nodes_in_name("Conv_0 + PWN(Clip_3) || Conv_1"), ["Conv_0", "Clip_3", "Conv_1"]);
+        let copy = without_info("Reformatting CopyNode for Input Tensor 0 to Conv_0 + Relu_1");
+        assert_eq!((copy.op_type.as_str(), copy.origins.len()), ("Reformat", 0));
+    }
+
+    #[test]
+    fn element_types_are_read_from_descriptions_and_words() {
+        let cases = [
+            ("Row major linear FP32", DataType::Float32),
+            ("Four wide channel vectorized row major Int8 format", DataType::Int8),
+            ("Channel major FP16 format where channel % 4 == 0", DataType::Float16),
+            ("Half", DataType::Float16),
+            ("N/A due to dynamic shapes", DataType::Unknown),
+        ];
+        for (described, expected) in cases {
+            assert_eq!(data_type(described), expected, "{described}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The sections of text and CSV.
+//!
+//! Lines of the text begin with a tab and part their cells by tabs; loggers of some versions put a time and a file
+//! before that. In CSV, commas within types stand as they are, and those within names became tabs, so that cells
+//! are found by the numbers between the two.
+
+use opscope_trace::{LossKind, Trace};
+
+use super::{Operator, ReadError, Runs};
+use crate::layers::{MICRO, MILLI, time};
+use crate::reading::Stop;
+
+/// The columns of a run's order: of each the names in text and CSV, small and without brackets.
+const TYPE: &str = "node type";
+const NAME: &str = "name";
+const MEAN: [&str; 2] = ["avg ms", "avg_ms"];
+const CALLS: &str = "times called";
+const MEMORY: &str = "mem kb";
+
+/// A line of headings.
+struct Columns {
+    is_csv: bool,
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// The columns of a line, if it is one of a run's order: the summary by type has no names.
+    fn of(line: &str) -> Option<Self> {
+        let is_csv = !line.contains('\t');
+        let cells = cells(line, is_csv);
+        let bare = |cell: &&str| cell.trim().trim_matches(['[', ']']).to_ascii_lowercase();
+        let names: Vec<String> = cells.iter().map(bare).collect();
+        let is_it = names.first().is_some_and(|name| name == TYPE)
+            && names.last().is_some_and(|name| name == NAME)
+            && names.iter().any(|name| MEAN.contains(&name.as_str()));
+        is_it.then_some(Self { is_csv, names })
+    }
+
+    fn find(&self, names: &[&str]) -> Option<usize> {
+        self.names.iter().position(|known| names.contains(&known.as_str()))
+    }
+
+    /// The cells of a row, as many as there are columns.
+    fn row<'l>(&self, line: &'l str) -> Option<Vec<std::borrow::Cow<'l, str>>> {
+        let cells = cells(line, self.is_csv);
+        let numbers = self.names.len() - 2;
+        if !self.is_csv {
+            return (cells.len() >= self.names.len()).then(|| {
+                let (first, last) = cells.split_at(self.names.len() - 1);
+                first.iter().map(|cell| (*cell).into()).chain([last.join("\t").into()]).collect()
+            });
+        }
+        let is_number = |cell: &&str| cell.trim().trim_end_matches('%').parse::<f64>().is_ok();
+        let begin = (1..cells.len().checked_sub(numbers)?)
+            .find(|begin| cells[*begin..*begin + numbers].iter().all(is_number))?;
+        let (op_type, name) =
+            (cells[..begin].join(","), cells[begin + numbers..].join(",").replace('\t', ","));
+        let between = cells[begin..begin + numbers].iter().map(|cell| (*cell).into());
+        Some([op_type.into()].into_iter().chain(between).chain([name.into()]).collect())
+    }
+}
+
+/// The cells of a line; what a logger puts before the first tab is none.
+fn cells(line: &str, is_csv: bool) -> Vec<&str> {
+    match is_csv {
+        true => line.split(',').collect(),
+        false => line.split('\t').skip(1).collect(),
+    }
+}
+
+/// Whether text that begins so has a run's order.
+pub fn looks_like(head: &[u8]) -> bool {
+    /// No line of headings is longer.
+    const LONGEST: usize = 400;
+    let is_heading = |line: &[u8]| {
+        let length = line.len().min(LONGEST);
+        std::str::from_utf8(&line[..length]).is_ok_and(|line| Columns::of(line.trim_end()).is_some())
+    };
+    let may_be = |line: &&[u8]| line.len() < LONGEST && has(line, b"ode type") && has(line, b"ame");
+    !head.contains(&0) && head.split(|byte| *byte == b'\n').filter(may_be).any(is_heading)
+}
+
+fn has(line: &[u8], part: &[u8]) -> bool {
+    line.windows(part.len()).any(|window| window == part)
+}
+
+/// The section in which a line stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Rows in the order of the run, the part that counts.
+    RunOrder,
+    /// Sums of these, or the costliest again.
+    Repeated,
+}
+
+/// Reads the text as a trace of one mean inference, until `stop` is wanted.
+///
+/// # Errors
+/// When there is no row of a run's order.
+pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    let mut runs = Runs::new();
+    let mut section = Section::RunOrder;
+    let (mut is_preparation, mut columns) = (false, None);
+    let (mut count, mut latency, mut has_begun) = (None, None, false);
+    // Whether the order of the run has begun and nothing of what follows it.
+    let mut is_open = false;
+    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut turns = stop.within(0u64..);
+    while let Some(line) = lines.next() {
+        if turns.next().is_none() {
+            break;
+        }
+        let line = String::from_utf8_lossy(line);
+        let line = line.trim_end_matches(['\r', ' ']);
+        if line.contains("= Run Order =") {
+            section = Section::RunOrder;
+            (columns, is_open) = (None, true);
+        } else if line.contains("= Top by ") || line.contains("= Summary by ") {
+            section = Section::Repeated;
+            (columns, is_open) = (None, false);
+        } else if line.contains("Profiling Info for Benchmark Initialization") {
+            is_preparation = true;
+        } else if line.contains("Profiling Info for Regular Benchmark Runs") {
+            is_preparation = false;
+        } else if let Some(stated) =
+            line.split_once("Inference (avg): ").filter(|_| line.contains("timings in us"))
+        {
+            latency = stated.1.split(',').next().and_then(|mean| time(mean.trim().parse().ok()?, MICRO));
+        } else if let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
+            // That of the preparation comes first, that of the runs last.
+            let digits = stated.split(|letter: char| !letter.is_ascii_digit()).next();
+            count =
+                digits.and_then(|digits| digits.parse::<u64>().ok()).filter(|_| !is_preparation).or(count);
+        } else if let Some(found) = Columns::of(line) {
+            columns = Some(found);
+        } else if let Some(columns) = columns.as_ref().filter(|_| section == Section::RunOrder) {
+            if line.trim().is_empty() || (!columns.is_csv && !line.contains('\t')) {
+                continue;
+            }
+            let is_last = lines.peek().is_none();
+            if !is_preparation && !has_begun {
+                runs.layers.begin_inference();
+                has_begun = true;
+            }
+            row(&mut runs, columns, line, is_preparation, is_last);
+        }
+    }
+    runs.layers.losses.count(LossKind::OpenLayers, "the order of the run", u64::from(is_open));
+    match runs.is_empty() && runs.layers.losses.rows().is_empty() {
+        true => Err(ReadError::NoRunOrder),
+        false => Ok(runs.finish(count, latency)),
+    }
+}
+
+fn row(runs: &mut Runs, columns: &Columns, line: &str, is_preparation: bool, is_last: bool) {
+    if is_last {
+        runs.layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
+    }
+    let Some(cells) = columns.row(line) else {
+        runs.layers.losses.count(LossKind::ShortLayer, "rows", 1);
+        return;
+    };
+    let cell = |names: &[&str]| columns.find(names).map(|column| cells[column].trim());
+    let number = |names: &[&str]| cell(names).and_then(|cell| cell.parse::<f64>().ok());
+    let operator = Operator {
+        op_type: cell(&[TYPE]).unwrap_or_default(),
+        name: cell(&[NAME]).unwrap_or_default(),
+        mean: number(&MEAN).and_then(|mean| time(mean, MILLI)),
+        calls: cell(&[CALLS]).and_then(|calls| calls.parse().ok()).unwrap_or(1),
+        memory_kb: number(&[MEMORY]),
+    };
+    match is_preparation {
+        true => runs.preparation(&operator),
+        false => runs.operator(&operator),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_types_and_names_part_no_cells() {
+        let columns = Columns::of("node type, first, avg_ms, %, cdf%, mem KB, times called, name").unwrap();
+        let row = columns.row("Convolution (NHWC, F32) IGEMM,0.16,0.2,11.4%,11.4%,0,1,Delegate/Convolution (NHWC\t F32) IGEMM:0");
+        let row = row.unwrap();
+        assert_eq!(row.len(), 8);
+        assert_eq!(row[0], "Convolution (NHWC, F32) IGEMM");
+        assert_eq!(row[7], "Delegate/Convolution (NHWC, F32) IGEMM:0");
+        assert!(columns.row("SOFTMAX,0.2").is_none());
+        assert!(columns.row("").is_none());
+    }
+
+    #[test]
+    fn the_heading_of_the_summary_is_none_of_a_run() {
+        assert!(
+            Columns::of("\t [Node type]\t [count]\t [avg ms]\t [avg %]\t [cdf %]\t [mem KB]\t[times called]")
+                .is_none()
+        );
+        assert!(Columns::of("\t [node type]\t [start]\t [first]\t [avg ms]\t [%]\t [cdf%]\t [mem KB]\t[times called]\t[Name]").is_some());
+        assert!(looks_like(b"x\n\t [node type]\t [first]\t [avg ms]\t[times called]\t[Name]\n"));
+        assert!(!looks_like(b"node type, name\n"));
+    }
+}

@@ -1,0 +1,128 @@
+//! What OpenVINO's `benchmark_app` leaves: counters with the executable graph beside them, and the graph alone.
+
+use std::path::{Path, PathBuf};
+
+use opscope_formats::input::Input;
+use opscope_formats::openvino::{
+    self, ExecGraph, is_json_key, looks_like_counters, looks_like_exec_graph, read_counters,
+    read_json_counters,
+};
+use opscope_trace::{LossKind, Trace};
+
+use super::beside::{bytes, files_beside, files_in, only};
+use crate::about::{About, FormatKind, Tried};
+use crate::format::{Content, Format, Reader, read_file};
+use crate::look::Look;
+use crate::{OpenError, Progress, Stop};
+
+/// The format of counters, as a table or as JSON.
+pub static COUNTERS: Format = Format {
+    name: NAME,
+    about: Some(&ABOUT),
+    is: is_counters,
+    reader: Reader::Place(|look, progress| read_profile(look.path, progress)),
+};
+
+/// The same of a folder with one of them.
+pub static FOLDER: Format = Format {
+    name: NAME,
+    about: Some(&ABOUT),
+    is: |look| look.is_folder && !files_in(&look.path, is_counters).is_empty(),
+    reader: Reader::Place(|look, progress| {
+        let found = files_in(&look.path, is_counters);
+        read_profile(only(&look.path, "profiles of OpenVINO", found)?, progress)
+    }),
+};
+
+const NAME: &str = "a profile of OpenVINO";
+
+const ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "benchmark_app -report_type detailed_counters or average_counters, also with -json_stats and -pcsort \
+           (OpenVINO 2021 to 2026), with -exec_graph_path beside it",
+    reads: "the nodes of each infer request, their time and kernel; of the graph beside them the original layers, \
+            values and precisions",
+    written_by: None,
+    lacks: "when a node ran: no timeline is drawn; latencies of benchmark_report.csv; what the JSON of Python's tool \
+            leaves out of averages: all nodes but the first",
+    tried: Tried::RealFiles,
+};
+
+/// The format of executable graphs.
+pub static GRAPH: Format = Format {
+    name: "an executable graph of OpenVINO",
+    about: Some(&About {
+        kind: FormatKind::Profile,
+        from: "benchmark_app -exec_graph_path, CompiledModel.get_runtime_model (OpenVINO 2021 to 2026)",
+        reads: "the nodes with their mean time, original layers, kernels, values and precisions",
+        written_by: None,
+        lacks: "when a node ran: no timeline is drawn; edges",
+        tried: Tried::RealFiles,
+    }),
+    is: is_graph,
+    reader: Reader::Bytes(|input, path, stop| {
+        let graph = ExecGraph::read(&input, stop).map_err(|error| OpenError::at(path, error))?;
+        Ok(graph.to_trace())
+    }),
+};
+
+fn is_counters(look: &Look) -> bool {
+    let is_json =
+        || look.json.as_ref().is_some_and(|json| !json.is_list && json.keys_of_items().any(is_json_key));
+    looks_like_counters(&look.bytes) || is_json()
+}
+
+fn is_graph(look: &Look) -> bool {
+    looks_like_exec_graph(&look.bytes)
+}
+
+fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {
+    let stop = progress.stop();
+    let trace = read_file(
+        &place,
+        |input, path, stop| {
+            let read = |graph: Option<&ExecGraph>| {
+                counters(&input, graph, stop).map_err(|error| OpenError::at(path, error))
+            };
+            let alone = read(None)?;
+            let (graph, others) = graph_beside(path, &alone, stop);
+            let mut trace = match &graph {
+                None => alone,
+                Some(graph) => read(Some(graph))?,
+            };
+            for path in others {
+                trace.count_loss(LossKind::OtherNetwork, 1, &path.display().to_string());
+            }
+            Ok(trace)
+        },
+        &stop,
+    )?;
+    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+}
+
+fn counters(input: &Input, graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, openvino::ReadError> {
+    match looks_like_counters(input) {
+        true => read_counters(input, graph, stop),
+        false => read_json_counters(input, graph, stop),
+    }
+}
+
+/// The graph beside counters that knows most of their nodes, and files with those of other networks.
+fn graph_beside(path: &Path, alone: &Trace, stop: &Stop) -> (Option<ExecGraph>, Vec<PathBuf>) {
+    let names = || alone.operators.name().iter().map(|name| alone.strings.get(*name));
+    let (mut best, mut others) = (None::<(usize, ExecGraph)>, Vec::new());
+    for found in files_beside(path, is_graph) {
+        let Some(graph) = bytes(&found, stop).ok().and_then(|bytes| ExecGraph::read(&bytes, stop).ok())
+        else {
+            others.push(found);
+            continue;
+        };
+        let known = graph.known(names());
+        match known * 2 > alone.operators.len() {
+            false => others.push(found),
+            true if best.as_ref().is_none_or(|(best, _)| known > *best) => best = Some((known, graph)),
+            true => {}
+        }
+    }
+    (best.map(|(_, graph)| graph), others)
+}

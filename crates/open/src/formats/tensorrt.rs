@@ -1,0 +1,134 @@
+//! What TensorRT's `trtexec` exports: profiles with the layers and times beside them, times, layers.
+
+use std::path::{Path, PathBuf};
+
+use opscope_formats::tensorrt::{self, Beside, Kind, LayerInfo};
+use opscope_trace::{LossKind, Trace};
+
+use super::beside::{bytes, files_beside, files_in, only};
+use crate::about::{About, FormatKind, Tried};
+use crate::format::{Content, Format, Reader, read_file};
+use crate::look::Look;
+use crate::{OpenError, Progress, Stop};
+
+/// The format of profiles.
+pub static PROFILE: Format = Format {
+    name: PROFILE_NAME,
+    about: Some(&PROFILE_ABOUT),
+    is: |look| kind(look) == Some(Kind::Profile),
+    reader: Reader::Place(|look, progress| read_profile(look.path, progress)),
+};
+
+/// The same of a folder with one of them.
+pub static FOLDER: Format = Format {
+    name: PROFILE_NAME,
+    about: Some(&PROFILE_ABOUT),
+    is: |look| look.is_folder && !profiles_in(&look.path).is_empty(),
+    reader: Reader::Place(|look, progress| {
+        let found = profiles_in(&look.path);
+        read_profile(only(&look.path, "profiles of TensorRT", found)?, progress)
+    }),
+};
+
+const PROFILE_NAME: &str = "a profile of TensorRT";
+
+const PROFILE_ABOUT: About = About {
+    kind: FormatKind::Profile,
+    from: "trtexec --exportProfile (TensorRT 8 to 10), with --exportLayerInfo and --exportTimes beside it",
+    reads: "each layer's mean time, of the layers beside it types, values, formats, tactics and ONNX nodes, of the \
+            times the latencies; without layers the nodes that a layer's name is made of",
+    written_by: None,
+    lacks: "when a layer ran and how its times varied: no timeline is drawn",
+    tried: Tried::RealFiles,
+};
+
+/// The format of times.
+pub static TIMES: Format = Format {
+    name: "the times of inferences by TensorRT",
+    about: Some(&About {
+        kind: FormatKind::Profile,
+        from: "trtexec --exportTimes (TensorRT 7 to 10)",
+        reads: "each inference with its copies, computing and enqueueing, on a timeline",
+        written_by: None,
+        lacks: "layers",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| kind(look) == Some(Kind::Times),
+    reader: Reader::Bytes(|input, path, stop| {
+        tensorrt::read_times(&input, stop).map_err(|error| OpenError::at(path, error))
+    }),
+};
+
+/// The format of layers, which have no times of their own.
+pub static LAYERS: Format = Format {
+    name: "the layers of a TensorRT engine",
+    about: None,
+    is: |look| kind(look) == Some(Kind::LayerInfo),
+    reader: Reader::None(
+        "; put it beside the profile of the same engine (trtexec --exportProfile), and give that one",
+    ),
+};
+
+fn kind(look: &Look) -> Option<Kind> {
+    let json = look.json.as_ref()?;
+    Kind::of(json.is_list, json.keys_of_items())
+}
+
+fn profiles_in(folder: &Path) -> Vec<PathBuf> {
+    files_in(folder, |look| kind(look) == Some(Kind::Profile))
+}
+
+fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {
+    let stop = progress.stop();
+    let trace = read_file(
+        &place,
+        |input, path, stop| {
+            let read = |beside| {
+                tensorrt::read_profile(&input, beside, stop).map_err(|error| OpenError::at(path, error))
+            };
+            let alone = read(Beside::default())?;
+            let (layers, others) = layers_beside(path, &alone, stop);
+            let times = times_beside(path, stop);
+            let mut trace = match (&layers, &times) {
+                (None, None) => alone,
+                _ => read(Beside { layers, times })?,
+            };
+            for path in others {
+                trace.count_loss(LossKind::OtherNetwork, 1, &path.display().to_string());
+            }
+            Ok(trace)
+        },
+        &stop,
+    )?;
+    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+}
+
+/// The layers beside a profile that know most of its names, and files with those of other engines.
+fn layers_beside(path: &Path, alone: &Trace, stop: &Stop) -> (Option<LayerInfo>, Vec<PathBuf>) {
+    let names = || alone.operators.name().iter().map(|name| alone.strings.get(*name));
+    let (mut best, mut others) = (None::<(usize, LayerInfo)>, Vec::new());
+    for found in files_beside(path, |look| kind(look) == Some(Kind::LayerInfo)) {
+        let Some(info) = bytes(&found, stop).ok().and_then(|bytes| LayerInfo::read(&bytes).ok()) else {
+            others.push(found);
+            continue;
+        };
+        let known = info.known(names());
+        // Engines of the same network share some names.
+        match known * 2 > alone.operators.len() {
+            false => others.push(found),
+            true if best.as_ref().is_none_or(|(best, _)| known > *best) => best = Some((known, info)),
+            true => {}
+        }
+    }
+    (best.map(|(_, info)| info), others)
+}
+
+/// The times beside a profile. Of several, or beside several profiles, nothing tells which belongs to which.
+fn times_beside(path: &Path, stop: &Stop) -> Option<Trace> {
+    let [times] = &files_beside(path, |look| kind(look) == Some(Kind::Times))[..] else { return None };
+    let others = files_beside(path, |look| kind(look) == Some(Kind::Profile));
+    let bytes = others.is_empty().then(|| bytes(times, stop).ok()).flatten()?;
+    let mut trace = tensorrt::read_times(&bytes, stop).ok()?;
+    trace.drop_impossible(&times.display().to_string());
+    Some(trace)
+}
