@@ -25,9 +25,9 @@ pub(crate) const MILLI: f64 = 1e6;
 /// Those of a microsecond.
 pub(crate) const MICRO: f64 = 1e3;
 
-/// The most executions that one file's counts may stand for: what is told beyond that is kept as one of the
-/// mean duration each.
-pub(crate) const MOST_EXECUTIONS: u64 = 1 << 18;
+/// The most executions that one file's counts may stand for: a row that goes beyond is told as one, so that a short
+/// text makes no large trace.
+pub(crate) const MOST_EXECUTIONS: u64 = 1 << 16;
 
 /// An input or output of a layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -218,7 +218,7 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
             true => {
                 durations.iter().for_each(|duration| layers.call(&row.name, ApiLevel::Framework, *duration))
             }
-            false => tasks(layers, &row.name, &durations),
+            false => tasks(layers, row, &durations),
         }
     }
     if !has_device {
@@ -235,7 +235,7 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
         let durations: Vec<Nanoseconds> = parts(row.device.unwrap_or_default(), row.calls, so_far).collect();
         told_as_one(layers, row, durations.len());
         so_far += durations.len() as u64;
-        tasks(layers, &row.name, &durations);
+        tasks(layers, row, &durations);
     }
 }
 
@@ -245,10 +245,13 @@ fn told_as_one(layers: &mut Layers, row: &Row, parts: usize) {
     layers.losses.count(LossKind::ExecutionsAsOne, &row.name, missing);
 }
 
-fn tasks(layers: &mut Layers, name: &str, durations: &[Nanoseconds]) {
-    let operator = layers.operator(&Layer { name: name.to_owned(), ..Layer::default() });
+fn tasks(layers: &mut Layers, row: &Row, durations: &[Nanoseconds]) {
+    let operator = layers.operator(&Layer { name: row.name.clone(), ..Layer::default() });
+    let calls = (row.calls != durations.len() as u64).then_some(row.calls as f64);
     for duration in durations {
-        layers.task(operator, Some(*duration), name);
+        if let Some(task) = layers.task(operator, Some(*duration), &row.name) {
+            layers.measured(task, &[("calls", "", calls)]);
+        }
     }
 }
 
