@@ -118,6 +118,15 @@ impl<'a> Fields<'a> {
         self.at
     }
 
+    /// Number and begin of the bytes of a field that the message breaks off within, which began at the byte that a
+    /// [`Fault::Cut`] tells. Nothing if not even their length is there.
+    pub fn cut_content(&self, start: usize) -> Option<(u32, &'a [u8])> {
+        let (tag, tag_length) = varint(self.bytes.get(start..)?)?;
+        let rest = &self.bytes[start + tag_length..];
+        let (_, length_length) = varint(rest).filter(|_| tag & 7 == 2)?;
+        Some((u32::try_from(tag >> 3).ok()?, &rest[length_length..]))
+    }
+
     fn field(&mut self) -> Result<(u32, Value<'a>), Fault> {
         let start = self.at;
         let tag = self.varint(start)?;
@@ -266,6 +275,8 @@ mod tests {
             Fields::of(bytes).last()
         }
         assert_eq!(last(&[8, 1, 0x12, 5, b'a']), Some(Err(Fault::Cut(2))));
+        assert_eq!(Fields::of(&[8, 1, 0x12, 5, b'a']).cut_content(2), Some((2, &b"a"[..])));
+        assert_eq!(Fields::of(&[8, 1, 0x12]).cut_content(2), None);
         assert_eq!(last(&[8, 0x80]), Some(Err(Fault::Cut(0))));
         assert_eq!(last(&[8, 1, 0x0b]), Some(Err(Fault::Malformed(2))));
         assert_eq!(last(&[0, 1]), Some(Err(Fault::Malformed(0))));

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::{Answer, Place};
+use opscope_formats::protobuf::{push_bytes, push_message, push_number};
 use serde_json::Value;
 
 /// The commands that ask one profile, with the type of an operator that it has.
@@ -223,6 +224,77 @@ fn a_timeline_that_is_cut_off_passes_nowhere() {
     place.write("whole.json", timeline());
     let case = Case { place: &place, whole: "whole.json", op_type: "kernel_conv=0.5" };
     cut_everywhere(&case, "cut.json", timeline().as_bytes(), |_| false);
+}
+
+#[test]
+fn a_trace_of_perfettos_that_is_cut_off_passes_nowhere() {
+    let place = Place::new();
+    place.write("whole.json", timeline());
+    place.done(&["import", "whole.json", "--trace", "whole.pftrace", "--quiet"]);
+    let bytes = fs::read(place.path("whole.pftrace")).expect("a trace");
+    let case = Case { place: &place, whole: "whole.pftrace", op_type: "kernel_conv=0.5" };
+    cut_everywhere(&case, "cut.pftrace", &bytes, |_| false);
+}
+
+#[test]
+fn an_export_of_nsight_systems_that_is_cut_off_passes_nowhere() {
+    let place = Place::new();
+    let database = rusqlite::Connection::open(place.path("whole.sqlite")).expect("SQLite");
+    let kernels: Vec<String> =
+        (0..3_000).map(|n| format!("({}, {}, 0, 7, {})", n * 20, n * 20 + 10, n % 3 + 1)).collect();
+    let statements = format!(
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+         INSERT INTO StringIds VALUES (1, 'kernel_conv'), (2, 'kernel_relu'), (3, 'kernel_gemm');
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, shortName INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES {};",
+        kernels.join(", ")
+    );
+    database.execute_batch(&statements).expect("a database");
+    drop(database);
+    let bytes = fs::read(place.path("whole.sqlite")).expect("a database");
+    let case = Case { place: &place, whole: "whole.sqlite", op_type: "kernel_conv=0.5" };
+    cut_everywhere(&case, "cut.sqlite", &bytes, |_| false);
+}
+
+#[test]
+fn a_profile_of_jax_that_is_cut_off_passes_nowhere() {
+    let place = Place::new();
+    let mut whole = Vec::new();
+    push_message(&mut whole, 1, |plane| {
+        push_bytes(plane, 2, b"/device:GPU:0");
+        push_message(plane, 3, |line| {
+            push_bytes(line, 2, b"Stream #7(Compute)");
+            for n in 0..300 {
+                push_message(line, 4, |event| {
+                    for (field, number) in [(1, n % 2 + 1), (2, n * 20_000), (3, 10_000)] {
+                        push_number(event, field, number);
+                    }
+                });
+            }
+        });
+        for (number, name) in [(1, "kernel_conv"), (2, "kernel_relu")] {
+            push_message(plane, 4, |entry| {
+                push_number(entry, 1, number);
+                push_message(entry, 2, |row| push_bytes(row, 2, name.as_bytes()));
+            });
+        }
+    });
+    place.write("whole.xplane.pb", &whole);
+    let case = Case { place: &place, whole: "whole.xplane.pb", op_type: "kernel_conv=0.5" };
+    cut_everywhere(&case, "cut.xplane.pb", &whole, |_| false);
+}
+
+#[test]
+fn a_table_of_rocprofv3_that_is_cut_off_within_a_row_passes_nowhere() {
+    let place = Place::new();
+    let mut whole = "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n".to_owned();
+    for n in 0..200 {
+        let (name, start) = (if n % 2 == 0 { "kernel_conv" } else { "kernel_relu" }, 1_000 + n * 20);
+        whole += &format!("\"KERNEL_DISPATCH\",2,1,\"{name}\",{n},{start},{}\n", start + 10);
+    }
+    place.write("whole.csv", &whole);
+    let case = Case { place: &place, whole: "whole.csv", op_type: "kernel_conv=0.5" };
+    cut_everywhere(&case, "cut.csv", whole.as_bytes(), |left| left.ends_with(b"\n"));
 }
 
 #[test]

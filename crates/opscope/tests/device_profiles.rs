@@ -43,7 +43,7 @@ fn is_answered(place: &Place, profile: &str) {
     }
     place.done(&["compare", profile, profile]);
     place.done(&["report", profile, "-o", "report.html"]);
-    place.done(&["import", profile, "--db", "again.db", "--trace", "again.pftrace", "--quiet"]);
+    place.done(&["import", profile, "--db", "again.db", "--quiet"]);
     let count = "SELECT (SELECT count(*) FROM tasks) tasks, (SELECT count(*) FROM api_calls) calls, \
                  (SELECT sum(duration_ns) FROM tasks) time";
     assert_eq!(row(place, profile, count), row(place, "again.db", count));
@@ -343,5 +343,40 @@ fn a_table_of_nsight_compute_has_its_kernels_and_what_hardware_counted() {
     let text = place.done(&["analyze", "ncu.csv"]).stdout;
     assert!(text.contains("gemm(float *)"), "{text}");
     is_answered(&place, "ncu.csv");
+    // Kernels that ran one by one have no times to draw.
+    place.fails(1, &["no timeline was written"], &["import", "ncu.csv", "--trace", "no.pftrace"]);
     assert_eq!(losses(&place, "ncu.csv"), Vec::new());
+}
+
+#[test]
+fn names_of_a_megabyte_are_kept_and_shown_shortened() {
+    let place = Place::new();
+    let name = format!("gemm_{}", "x".repeat(1 << 20));
+    let event = |index: usize| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "{name}", "pid": 0, "tid": 7, "ts": {}, "dur": 10}}"#,
+            index * 20
+        )
+    };
+    place.write("timeline.json", format!("{{\"traceEvents\": [{}, {}]}}", event(1), event(2)));
+    place.done(&["import", "timeline.json", "--trace", "long.pftrace", "--quiet"]);
+    place.write(
+        "long.csv",
+        format!(
+            "\"Kind\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n\"KERNEL_DISPATCH\",\"{name}\",20,30\n\"KERNEL_DISPATCH\",\"{name}\",40,50\n"
+        ),
+    );
+    place.write("long.txt", format!("main;run 1\nmain;{name} 2\n"));
+    for profile in ["long.pftrace", "long.csv", "long.txt"] {
+        let text = place.done(&["analyze", profile]).stdout;
+        assert!(text.contains("gemm_xxx") && text.len() < 20_000, "{profile}: {} bytes", text.len());
+    }
+    for profile in ["long.pftrace", "long.csv"] {
+        let kept = "SELECT count(*) tasks, max(length(text)) longest FROM tasks JOIN strings ON strings.id = name_id";
+        assert_eq!(
+            row(&place, profile, kept),
+            serde_json::json!({"tasks": 2, "longest": name.len()}),
+            "{profile}"
+        );
+    }
 }

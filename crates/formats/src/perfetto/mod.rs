@@ -24,5 +24,14 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+/// The name, in text and in JSON, under which a file that is written here tells how many events it has: slices, marks
+/// and values.
+const EVENTS: EventsName = EventsName { text: "events", json: b"\"events\"" };
+
+struct EventsName {
+    text: &'static str,
+    json: &'static [u8],
+}
+
 pub use read::{ReadError, looks_like, read, read_with};
 pub use write::{is_name, write, write_file};

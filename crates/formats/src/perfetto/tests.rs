@@ -209,6 +209,34 @@ fn categories_and_arguments_mean_what_they_mean_in_chromes_json() {
 }
 
 #[test]
+fn the_categories_of_rocprofv3_are_kernels_calls_and_ranges() {
+    let slice = |start: u64, name: &str, category: &str, number: u64| {
+        let begin = event_at(start, event::SLICE_BEGIN, name, |row| {
+            push_bytes(row, event::CATEGORIES, category.as_bytes());
+            for (name, value) in [("corr_id", number), ("agent", 2), ("queue", 5)] {
+                push_message(row, event::ANNOTATIONS, |body| {
+                    push_bytes(body, annotation::NAME, name.as_bytes());
+                    push_number(body, annotation::UNSIGNED, value);
+                });
+            }
+        });
+        [begin, end(start + 5)].concat()
+    };
+    let file = [
+        thread_track(),
+        slice(10, "hipLaunchKernel", "hip_api", 4),
+        slice(20, "add(float*)", "kernel_dispatch", 4),
+        slice(30, "COPY BYTES", "memory_copy", 6),
+        slice(40, "step", "marker_api", 7),
+    ];
+    let trace = read(&file.concat()).unwrap();
+    assert_eq!(trace.tasks.unit(), [ExecutionUnit::Gpu, ExecutionUnit::MemoryCopy]);
+    assert_eq!(trace.tasks.launched_by(), [Some(ApiCallId::from_index(0)), None]);
+    assert_eq!((trace.devices.number(), trace.streams.number()), (&[2][..], &[5][..]));
+    assert_eq!((trace.api_calls.len(), trace.ranges.len()), (1, 1));
+}
+
+#[test]
 fn flows_lead_from_calls_to_the_tasks_that_they_launched() {
     let slice = |start: u64, category: &str, flow: u32, id: u64| {
         let begin = event_at(start, event::SLICE_BEGIN, "x", |row| {
@@ -350,6 +378,23 @@ fn tracks_below_one_another_may_lead_in_a_circle() {
     let trace = read(&[describe(1, 2), describe(2, 1), begin(1, "a"), end(2)].concat()).unwrap();
     assert_eq!(tasks(&trace), [("a", 1, 1)]);
     assert_eq!(losses(&trace), [(LossKind::TrackCycle, 2)]);
+}
+
+#[test]
+fn a_file_of_ours_that_is_cut_off_says_so_wherever_that_is() {
+    let mut trace = Trace::new();
+    let name = trace.strings.intern("conv");
+    for n in 0..100 {
+        trace.tasks.push(Task::new(name, Nanoseconds(n * 10), Nanoseconds(5)));
+    }
+    let mut file = Vec::new();
+    write(&trace, &mut file).unwrap();
+    assert!(read(&file).unwrap().losses.is_empty());
+    for length in 1..file.len() {
+        let is_told = read(&file[..length]).map_or(true, |trace| !trace.losses.is_empty());
+        // Behind the first packet, which tells the number of events.
+        assert!(is_told || length < 60, "{length} of {}", file.len());
+    }
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use opscope_trace::{NumberMap, OperatorId};
 
-use crate::protobuf::{Fields, Value};
+use crate::protobuf::{Fault, Fields, Value};
 
 /// A value beside an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,8 @@ impl<'a> Plane<'a> {
     /// Reads all but the lines.
     pub fn read(body: &'a [u8]) -> Self {
         let mut plane = Self::default();
-        for field in Fields::of(body) {
+        let fields = Fields::of(body);
+        for field in fields.clone() {
             match field {
                 Ok((2, value)) => plane.name = value.bytes(),
                 Ok((3, Value::Bytes(line))) => plane.lines.push(line),
@@ -73,7 +74,14 @@ impl<'a> Plane<'a> {
                 }
                 Ok((6, value)) => plane.own.push(value.bytes()),
                 Ok(_) => {}
-                Err(_) => plane.is_damaged = true,
+                Err(fault) => {
+                    plane.is_damaged = true;
+                    if let Fault::Cut(start) = fault
+                        && let Some((3, line)) = fields.cut_content(start)
+                    {
+                        plane.lines.push(line);
+                    }
+                }
             }
         }
         plane

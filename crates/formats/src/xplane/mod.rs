@@ -19,6 +19,7 @@
 //! Lines that only group or repeat events of others are counted as such.
 
 mod event;
+mod meaning;
 mod metadata;
 mod read;
 

@@ -8,8 +8,9 @@ use opscope_trace::{
 };
 
 use super::event::{Event, Line};
-use super::metadata::{EventKind, Plane, Stat};
-use crate::protobuf::{Fields, Value};
+use super::meaning::{Content, Known, Role, content_of, hlo_name, unit_of};
+use super::metadata::{EventKind, Plane};
+use crate::protobuf::{Fault, Fields, Value};
 use crate::reading::{Iterations, Launches, Stop, WALL_CLOCK};
 
 /// Bytes that are no space.
@@ -33,10 +34,10 @@ pub fn looks_like(head: &[u8]) -> bool {
     let plane = match fields.next() {
         Some(Ok((1, Value::Bytes(plane)))) => plane,
         // The first plane may be longer than what is looked at.
-        Some(Err(crate::protobuf::Fault::Cut(0))) if head.first() == Some(&0x0a) => {
-            let length = head.iter().skip(1).position(|byte| *byte < 0x80);
-            length.and_then(|length| head.get(length + 2..)).unwrap_or_default()
-        }
+        Some(Err(Fault::Cut(0))) => match Fields::of(head).cut_content(0) {
+            Some((1, plane)) => plane,
+            _ => return false,
+        },
         _ => return false,
     };
     let is_name = |name: &[u8]| {
@@ -70,9 +71,14 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     stop.expects(|| bytes.len() as u64);
     let mut reader = Reader::default();
     let mut planes = Vec::new();
-    for field in Fields::of(bytes) {
+    let fields = Fields::of(bytes);
+    for field in fields.clone() {
         match field {
             Ok((1, Value::Bytes(body))) => planes.push(Plane::read(body)),
+            // Of a plane that breaks off, what is there.
+            Err(Fault::Cut(start)) if let Some((1, body)) = fields.cut_content(start) => {
+                planes.push(Plane { is_damaged: true, ..Plane::read(body) });
+            }
             Ok((2 | 3, Value::Bytes(note))) => {
                 let note = String::from_utf8_lossy(note);
                 reader.trace.count_loss(LossKind::NotedByProfiler, 1, &note);
@@ -111,112 +117,6 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         stop.has_read(plane.lines.iter().map(|line| line.len()).sum());
     }
     Ok(reader.finish())
-}
-
-/// What a plane is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Device(DeviceKind, u32),
-    /// Calls of CUDA.
-    Cuda,
-    Host,
-    Other,
-}
-
-impl Role {
-    fn of(name: &[u8]) -> Self {
-        let Ok(name) = std::str::from_utf8(name) else { return Self::Other };
-        if let Some(device) = name.strip_prefix("/device:") {
-            let mut parts = device.split(':');
-            let (kind, number) = (parts.next().unwrap_or_default(), parts.next());
-            // A core within a chip has words behind the number.
-            let digits = number.and_then(|number| number.split(' ').next());
-            let Some(number) = digits.and_then(|digits| digits.parse().ok()) else { return Self::Other };
-            return match kind {
-                "GPU" => Self::Device(DeviceKind::Gpu, number),
-                "TPU" => Self::Device(DeviceKind::Npu, number),
-                _ => Self::Other,
-            };
-        }
-        match name {
-            "/host:CUPTI" => Self::Cuda,
-            _ if name.starts_with("/host:") && name != "/host:metadata" => Self::Host,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// What a line of a device holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    /// Operators or kernels that run one after another.
-    Work,
-    /// Copies and collective operations beside them.
-    Beside,
-    /// Waits.
-    Waits,
-    Steps,
-    /// What other lines have as well.
-    Repeated,
-    Ranges,
-}
-
-fn content_of(line: &[u8], has_streams: bool) -> Content {
-    match line {
-        b"XLA Ops" if has_streams => Content::Repeated,
-        b"XLA Ops" => Content::Work,
-        b"Async XLA Ops" => Content::Beside,
-        b"XLA TraceMe" => Content::Waits,
-        b"Steps" => Content::Steps,
-        b"Framework Ops"
-        | b"Framework Name Scope"
-        | b"TensorFlow Ops"
-        | b"TensorFlow Name Scope"
-        | b"Source code"
-        | b"Source Code"
-        | b"HLO Ops"
-        | b"Launch Stats" => Content::Repeated,
-        line if line.starts_with(b"Stream #") => Content::Work,
-        _ => Content::Ranges,
-    }
-}
-
-/// The values beside an event that mean something to opscope.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known<'a> {
-    category: &'a [u8],
-    hlo_op: &'a [u8],
-    tf_op: &'a [u8],
-    flops: Option<u64>,
-    correlation: Option<u64>,
-    /// Where an operator ran, which makes it one.
-    is_operator: bool,
-}
-
-impl<'a> Known<'a> {
-    fn take(&mut self, name: &[u8], stat: Stat<'a>) {
-        match name {
-            b"hlo_category" => self.category = stat.text(),
-            b"hlo_op" => (self.hlo_op, self.is_operator) = (stat.text(), true),
-            b"tf_op" | b"name_scope" if self.tf_op.is_empty() => self.tf_op = stat.text(),
-            b"flops" => self.flops = stat.number(),
-            b"correlation_id" => self.correlation = stat.number().filter(|number| *number != 0),
-            _ => {}
-        }
-    }
-
-    fn of(plane: &Plane<'a>, kind: &EventKind<'a>, event: &Event<'a>) -> Self {
-        let mut known = Self::default();
-        for body in event.stats() {
-            if let Some((name, stat)) = plane.stat(body) {
-                known.take(name, stat);
-            }
-        }
-        if kind.operator.is_none() {
-            plane.each_stat_of_kind(kind, |name, stat| known.take(name, stat));
-        }
-        known
-    }
 }
 
 /// A trace while it is made.
@@ -464,43 +364,5 @@ impl Reader {
         for line in lines.into_iter().map(Line::read) {
             self.ranges(plane, &line, None);
         }
-    }
-}
-
-/// The name of an operator in the text of its HLO: `copy-start.2` of `%copy-start.2 = f32[8] copy-start(%a)`.
-fn hlo_name(text: &[u8]) -> &[u8] {
-    let name = text.strip_prefix(b"%").and_then(|rest| rest.split(|byte| *byte == b' ').next());
-    name.unwrap_or(text)
-}
-
-/// Begins of the names and categories of collective operations.
-const COLLECTIVES: [&[u8]; 8] = [
-    b"all-reduce",
-    b"all-gather",
-    b"reduce-scatter",
-    b"all-to-all",
-    b"collective-permute",
-    b"ragged-all-to-all",
-    b"send",
-    b"recv",
-];
-
-/// The unit that executed an event.
-fn unit_of(name: &[u8], known: &Known<'_>, content: Content, device: DeviceKind) -> ExecutionUnit {
-    let begins = |text: &[u8], words: &[&[u8]]| words.iter().any(|word| text.starts_with(word));
-    match content {
-        Content::Waits => ExecutionUnit::Control,
-        // The second half of what was started before: the core waits for its end.
-        _ if known.category.ends_with(b"-done") => ExecutionUnit::Control,
-        _ if begins(known.category, &COLLECTIVES) || begins(name, &[b"nccl", b"rccl"]) => {
-            ExecutionUnit::Communication
-        }
-        Content::Beside if begins(known.category, &[b"copy", b"async-copy"]) => ExecutionUnit::MemoryCopy,
-        _ if device == DeviceKind::Gpu && begins(name, &[b"Memcpy", b"Memset", b"memcpy", b"memset"]) => {
-            ExecutionUnit::MemoryCopy
-        }
-        _ if device == DeviceKind::Gpu => ExecutionUnit::Gpu,
-        _ if device == DeviceKind::Cpu => ExecutionUnit::Cpu,
-        _ => ExecutionUnit::Other,
     }
 }

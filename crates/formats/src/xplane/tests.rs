@@ -227,6 +227,13 @@ fn damage_and_odd_numbers_are_counted() {
     for length in 0..file.len() {
         let _ = (looks_like(&file[..length]), read(&file[..length]));
     }
+    // Of what is cut off within a line, the events before the cut are kept, and lack their names.
+    let long: Vec<(u64, u64, u64, &[u8])> = (0..500).map(|n| (1, n * 10_000, 5_000, &[] as &[u8])).collect();
+    let file = plane("/device:GPU:0", &[], &["k"], |row| line(row, 1, "Stream #1", 5, &long));
+    let trace = read(&file[..file.len() / 2]).unwrap();
+    assert!((200..300).contains(&trace.tasks.len()), "{}", trace.tasks.len());
+    let kinds: Vec<_> = losses(&trace).into_iter().map(|(kind, _)| kind).collect();
+    assert!(kinds.contains(&LossKind::CutProfile) && kinds.contains(&LossKind::UnnamedRecord), "{kinds:?}");
     assert!(read(b"").is_err() && read(b"\x08\x01").is_err());
     assert!(!looks_like(b"") && !looks_like(b"\x0a\x03\x08\x01") && !looks_like(b"{}"));
 }

@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
         from: "NVIDIA Nsight Compute (ncu --csv, --page raw or details)",
         reads: "kernels with their durations and all that hardware counted while they ran",
         written_by: None,
-        lacks: "when a kernel ran: they are laid end to end; rules, source lines, .ncu-rep itself",
+        lacks: "when a kernel ran, so that no timeline is drawn; rules, source lines, .ncu-rep itself",
         tried: Tried::Documentation,
     }),
     is: |look| !look.is_folder && compute::looks_like(&look.bytes),

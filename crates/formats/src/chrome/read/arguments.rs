@@ -25,12 +25,12 @@ impl<'a> Arguments<'a> {
         scanner.entries("an object of arguments", |scanner, name| {
             let details = &mut self.details;
             match name.bytes {
-                b"correlation" | b"connection_id" => details.link = nonzero(scanner.value()?),
+                b"correlation" | b"connection_id" | b"corr_id" => details.link = nonzero(scanner.value()?),
                 b"External id" | b"external id" => details.external = nonzero(scanner.value()?),
-                b"stream" | b"Physic Stream Id" | b"Stream Id" | b"stream id" => {
+                b"stream" | b"Physic Stream Id" | b"Stream Id" | b"stream id" | b"queue" => {
                     details.stream = number(scanner.value()?).unwrap_or(Details::NO_STREAM);
                 }
-                b"device" => details.device = small(scanner.value()?),
+                b"device" | b"agent" => details.device = small(scanner.value()?),
                 b"Model Id" | b"model id" => details.model = small(scanner.value()?),
                 b"Task Id" | b"task id" => details.task = small(scanner.value()?),
                 b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),

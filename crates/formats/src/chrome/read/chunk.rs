@@ -100,7 +100,7 @@ pub(crate) struct Metadata<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Details {
     /// By which calls and the tasks that they launched find each other: Kineto's `correlation`,
-    /// msprof's `connection_id`.
+    /// msprof's `connection_id`, rocprofv3's `corr_id`.
     pub link: Option<std::num::NonZeroU64>,
     /// By which operators and tasks find each other: Kineto's `External id`.
     pub external: Option<std::num::NonZeroU64>,

@@ -10,7 +10,8 @@ use super::text::{Raw, small_number, text_of, unquoted};
 use crate::json::Scanner;
 use crate::reading::Row;
 
-/// The classes of slices, by their category (Kineto's `ActivityType.cpp` lists them).
+/// The classes of slices, by their category (Kineto's `ActivityType.cpp` lists them; those of AMD's `rocprofv3`, in
+/// traces of Perfetto's, end in `_api` or are `kernel_dispatch` and `memory_copy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     /// An operator as the host executes it.
@@ -46,8 +47,10 @@ fn class_of(category: &[u8]) -> Class {
         b"gpu_user_annotation" => Class::DeviceAnnotation,
         b"overhead" => Class::Overhead,
         b"enqueue" | b"dequeue" => Class::Queue,
-        b"kernel" | b"Kernel" => Class::Kernel,
-        b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" => Class::Copy,
+        b"kernel" | b"Kernel" | b"kernel_dispatch" => Class::Kernel,
+        b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" | b"memory_copy" => Class::Copy,
+        b"hip_api" | b"hsa_api" | b"rccl_api" => Class::Runtime,
+        b"marker_api" => Class::Annotation,
         b"cuda_sync" => Class::Synchronisation,
         b"Runtime" | b"Driver" => Class::Runtime,
         _ if category.ends_with(b"_runtime") || category.ends_with(b"_driver") => Class::Runtime,

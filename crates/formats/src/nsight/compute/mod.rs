@@ -9,7 +9,7 @@
 //! commas between their thousands.
 //!
 //! A table tells how long each kernel took and not when it ran, because each was run again and again, alone.
-//! Kernels are laid end to end, and the trace says so.
+//! So nothing is drawn of it: kernels stand end to end, and the trace says that their starts are made up.
 
 mod read;
 

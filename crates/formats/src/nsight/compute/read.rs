@@ -244,7 +244,7 @@ impl<'n> Kernels<'n> {
     fn finish(mut self) -> Trace {
         self.close();
         let trace = &mut self.trace;
-        trace.run.layer_times = TimeBasis::Durations;
+        trace.run.layer_times = TimeBasis::Unplaced;
         if !self.has_duration && !trace.tasks.is_empty() {
             trace.run.note = Some(NO_DURATIONS.to_owned());
         }

@@ -30,7 +30,7 @@ fn a_raw_page_has_a_task_with_its_quantities_for_each_kernel() {
     let trace = read(RAW.as_bytes(), &Stop::default()).unwrap();
     assert_eq!(durations(&trace), [2_500, 1_000_250]);
     assert_eq!(trace.tasks.start()[1], Nanoseconds(2_500));
-    assert_eq!(trace.run.layer_times, TimeBasis::Durations);
+    assert_eq!(trace.run.layer_times, TimeBasis::Unplaced);
     assert_eq!((trace.operators.len(), trace.streams.number()), (2, &[7, 13][..]));
     let readings =
         |index| trace.readings_of(ReadingId::from_index(index)).map(|(_, value)| value).collect::<Vec<_>>();

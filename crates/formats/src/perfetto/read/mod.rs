@@ -5,12 +5,13 @@
 //! same work. Text is kept once, as JSON, in which those rows have it.
 //!
 //! ```text
-//! texts ─► clocks, tracks, annotations ─► sequence ─► slices ─► packets ─► document
+//! texts ─► clocks, tracks, annotations ─► sequence, slices ─► packets, events ─► document
 //! ```
 
 mod annotations;
 mod clocks;
 mod document;
+mod events;
 mod packets;
 mod sequence;
 mod slices;
@@ -65,6 +66,9 @@ pub fn read_with(bytes: &[u8], vendors: &[&dyn Dialect], stop: &Stop) -> Result<
         texts = Texts::default();
         packets = Packets::read(bytes, Order::ByTime, &mut texts, stop)?;
     }
+    if packets.lacks_events(&texts) {
+        packets.problems.count_all(LossKind::CutEventList, 1);
+    }
     let frame = Frame::new(&mut packets, &mut texts);
     let document = document(packets, &frame, &texts);
     make_trace(&document, vendors, stop).ok_or(ReadError::Stopped)
@@ -79,12 +83,22 @@ pub fn looks_like(head: &[u8]) -> bool {
     const PACKETS: usize = 16;
     let mut is_told = false;
     let mut seen = 0;
-    for field in Fields::of(head).take(PACKETS) {
-        let Ok((super::fields::trace::PACKET, Value::Bytes(body))) = field else {
-            return seen > 0 && is_told && matches!(field, Err(Fault::Cut(_)));
+    let fields = Fields::of(head);
+    for field in fields.clone().take(PACKETS) {
+        let (body, is_cut) = match field {
+            Ok((super::fields::trace::PACKET, Value::Bytes(body))) => (body, false),
+            Err(Fault::Cut(start)) => match fields.cut_content(start) {
+                Some((super::fields::trace::PACKET, body)) => (body, true),
+                _ => return seen > 0 && is_told,
+            },
+            _ => return false,
         };
         for field in Fields::of(body) {
-            let Ok((number, value)) = field else { return false };
+            let (number, value) = match field {
+                Ok(field) => field,
+                Err(_) if is_cut => break,
+                Err(_) => return false,
+            };
             let is_number = matches!(value, Value::Number(_));
             let Some(wants_number) = kind_of(number) else { continue };
             if is_number != wants_number {
@@ -97,7 +111,6 @@ pub fn looks_like(head: &[u8]) -> bool {
         }
         seen += 1;
     }
-    // A head that is cut within its first packet has only that to show.
     seen > 0 && is_told
 }
 

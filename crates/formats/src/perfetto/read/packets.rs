@@ -6,18 +6,19 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use opscope_trace::{LossKind, NumberMap};
 
-use super::super::fields::{event, legacy, metadata, packet, thread, trace};
-use super::annotations::{is_json, push_object};
-use super::clocks::{Clocks, TooLarge};
+use super::super::EVENTS;
+use super::super::fields::{metadata, packet, thread, trace};
+use super::annotations::is_json;
+use super::clocks::Clocks;
 use super::sequence::Sequence;
-use super::slices::{Event, Part, Sample, Slices};
+use super::slices::Slices;
 use super::texts::{TextId, Texts};
-use super::tracks::{TrackId, Tracks};
+use super::tracks::Tracks;
 use super::{ReadError, loss_of};
 use crate::chrome::read::Problems;
 use crate::chrome::text::push_number;
 use crate::protobuf::{Fields, Value};
-use crate::reading::Stop;
+use crate::reading::{Stop, decimal};
 
 /// The order in which events are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +39,19 @@ pub struct Packets {
     pub metadata: Vec<(TextId, TextId)>,
     /// Packets of kinds that have no place in a trace, by the field of their content.
     pub placeless: BTreeMap<u32, u64>,
-    /// Tracks that events name and nothing describes, and such events.
+    /// How many texts were named by numbers that no packet had told.
     pub missing_names: u64,
-    sequences: Vec<Sequence>,
+    pub(super) sequences: Vec<Sequence>,
     by_id: NumberMap<u32, usize>,
     last_sequence: Option<(u32, usize)>,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
 }
 
 /// Lists that are used again for each event.
 #[derive(Default)]
-struct Scratch {
-    flows: Vec<(u64, bool)>,
-    annotations: Vec<u8>,
+pub(super) struct Scratch {
+    pub flows: Vec<(u64, bool)>,
+    pub annotations: Vec<u8>,
 }
 
 /// The fields of a packet beside its content.
@@ -105,6 +106,15 @@ impl Packets {
         }
         packets.slices.finish(&mut packets.problems);
         Ok(packets)
+    }
+
+    /// Whether there are fewer events than the file says that it has. Packets have no end that would be missed where a
+    /// file is cut off between two of them, so those that are written here tell their number.
+    pub fn lacks_events(&self, texts: &Texts) -> bool {
+        let told = self.metadata.iter().find(|(name, _)| texts.json(*name) == EVENTS.json);
+        let told = told.and_then(|(_, number)| decimal::whole(texts.json(*number)).ok());
+        let Slices { all, marks, samples, .. } = &self.slices;
+        told.is_some_and(|told| ((all.len() + marks.len() + samples.len()) as i64) < told)
     }
 
     /// Reads one packet; `start` is where it stands in the file.
@@ -277,210 +287,6 @@ impl Packets {
             }
         }
     }
-
-    fn event(
-        &mut self,
-        body: &[u8],
-        sequence: usize,
-        time: Option<Result<i64, TooLarge>>,
-        start: usize,
-        texts: &mut Texts,
-    ) {
-        let mut found = Found::default();
-        let flows = &mut self.scratch.flows;
-        flows.clear();
-        // Annotations mostly follow one another, and then their bytes are what tells them from others.
-        let mut annotations: Option<(usize, usize, bool)> = None;
-        let mut fields = Fields::of(body);
-        loop {
-            let at = fields.position();
-            let Some(field) = fields.next() else { break };
-            let Ok((number, value)) = field else {
-                return self.problems.count(LossKind::DamagedPacket, start);
-            };
-            match number {
-                event::TYPE => found.kind = value.number(),
-                event::TRACK => found.track = Some(value.number()),
-                event::NAME_IID => found.name_iid = value.number(),
-                event::NAME => found.name = Some(value.bytes()),
-                event::CATEGORY_IIDS if found.category_iid == 0 => {
-                    found.category_iid = value.numbers().next().unwrap_or(0);
-                }
-                event::CATEGORIES if found.category.is_none() => found.category = Some(value.bytes()),
-                event::ANNOTATIONS => {
-                    let end = fields.position();
-                    annotations = Some(match annotations {
-                        None => (at, end, true),
-                        Some((first, last, is_run)) => (first, end, is_run && last == at),
-                    });
-                }
-                event::COUNTER_VALUE => found.value = Some(value.signed() as f64),
-                event::DOUBLE_VALUE => found.value = Some(value.double()),
-                event::FLOWS => flows.extend(value.fixed_numbers().map(|id| (id, false))),
-                event::LAST_FLOWS => flows.extend(value.fixed_numbers().map(|id| (id, true))),
-                event::FLOWS_OLD => flows.extend(value.numbers().map(|id| (id, false))),
-                event::LAST_FLOWS_OLD => flows.extend(value.numbers().map(|id| (id, true))),
-                event::EXTRA_VALUES | event::EXTRA_DOUBLE_VALUES => found.has_extra = true,
-                event::TIME_DELTA_US => found.delta = Some(value.signed()),
-                event::TIME_ABSOLUTE_US => found.absolute = Some(value.signed()),
-                event::LEGACY => found.legacy = Some(value.bytes()),
-                _ => {}
-            }
-        }
-        let row = &mut self.sequences[sequence];
-        if let Some(delta) = found.delta {
-            row.reference = row.reference.saturating_add(delta.saturating_mul(1_000));
-        }
-        let old = || {
-            let absolute = found.absolute.map(|time| time.saturating_mul(1_000));
-            absolute.or(found.delta.map(|_| row.reference)).map(Ok)
-        };
-        let time = match time.or_else(old) {
-            Some(Ok(time)) => time,
-            Some(Err(TooLarge)) => return self.problems.count(LossKind::EventTimeTooLarge, start),
-            None => return self.problems.count(LossKind::EventWithoutTime, start),
-        };
-        if found.has_extra {
-            self.extra_values(body, sequence, time);
-        }
-        let row = &mut self.sequences[sequence];
-        let track = self.tracks.of(found.track.or(row.track).unwrap_or(0));
-        if found.kind == event::COUNTER {
-            return match found.value {
-                Some(told) => self.sample(sequence, track, time, told),
-                None => self.problems.count(LossKind::ValueNoNumber, start),
-            };
-        }
-        let part = match (found.kind, found.legacy) {
-            (event::SLICE_BEGIN, _) => Part::Begin,
-            (event::SLICE_END, _) => Part::End,
-            (event::INSTANT, _) => Part::Mark,
-            (_, Some(body)) => match legacy_part(body) {
-                Ok((part, name_iid)) => {
-                    found.name_iid = if found.name_iid == 0 { name_iid } else { found.name_iid };
-                    part
-                }
-                Err(kind) => return self.problems.count(kind, start),
-            },
-            _ => return self.problems.count(LossKind::EventWithoutPhase, start),
-        };
-        let names = &row.names;
-        let mut named = |text: Option<&[u8]>, iid: u64, known: &NumberMap<u64, TextId>| match (text, iid) {
-            (Some(text), _) => texts.text(text),
-            (None, 0) => TextId::default(),
-            (None, iid) => known.get(&iid).copied().unwrap_or_else(|| {
-                self.missing_names += 1;
-                TextId::default()
-            }),
-        };
-        let name = named(found.name, found.name_iid, &names.events);
-        let category = named(found.category, found.category_iid, &names.categories);
-        let arguments = match annotations {
-            None => TextId::default(),
-            Some((first, end, true)) => self.arguments(&body[first..end], sequence, texts),
-            Some(_) => {
-                let mut run = std::mem::take(&mut self.scratch.annotations);
-                run.clear();
-                for (number, value) in Fields::of(body).flatten() {
-                    if number == event::ANNOTATIONS {
-                        crate::protobuf::push_bytes(&mut run, number, value.bytes());
-                    }
-                }
-                let arguments = self.arguments(&run, sequence, texts);
-                self.scratch.annotations = run;
-                arguments
-            }
-        };
-        let event = Event { part, track, time, name, category, arguments };
-        self.slices.take(event, &self.scratch.flows, &mut self.problems);
-    }
-
-    /// The object of a run of annotations, which is made once for all events of a sequence that have the same.
-    fn arguments(&mut self, run: &[u8], sequence: usize, texts: &mut Texts) -> TextId {
-        /// Where every event has other arguments, nothing is gained by keeping them.
-        const MOST: usize = 1 << 14;
-        let row = &mut self.sequences[sequence];
-        if let Some(&known) = row.arguments.get(run) {
-            return known;
-        }
-        let annotations: Vec<&[u8]> = Fields::of(run).flatten().map(|(_, value)| value.bytes()).collect();
-        let mut object = Vec::new();
-        push_object(&mut object, &annotations, &row.names, texts, &mut self.missing_names);
-        let text = texts.push(|json| json.extend_from_slice(&object));
-        if row.arguments.len() >= MOST {
-            row.arguments.clear();
-        }
-        row.arguments.insert(run.into(), text);
-        text
-    }
-
-    fn sample(&mut self, sequence: usize, track: TrackId, time: i64, told: f64) {
-        let counter = self.tracks.all[track.0 as usize].counter.unwrap_or_default();
-        let value = self.sequences[sequence].value(track, counter.is_incremental, told);
-        let value = value * counter.multiplier.unwrap_or(1) as f64;
-        self.slices.samples.push(Sample { track, time, value });
-    }
-
-    /// Values of counters beside an event: the numbers of their tracks stand in the event, or are the sequence's.
-    fn extra_values(&mut self, body: &[u8], sequence: usize, time: i64) {
-        let (mut tracks, mut double_tracks) = (Vec::new(), Vec::new());
-        let (mut values, mut doubles) = (Vec::new(), Vec::new());
-        for (number, value) in Fields::of(body).flatten() {
-            match number {
-                event::EXTRA_TRACKS => tracks.extend(value.numbers()),
-                event::EXTRA_DOUBLE_TRACKS => double_tracks.extend(value.numbers()),
-                event::EXTRA_VALUES => values.extend(value.numbers().map(|value| value.cast_signed() as f64)),
-                event::EXTRA_DOUBLE_VALUES => doubles.extend(value.fixed_numbers().map(f64::from_bits)),
-                _ => {}
-            }
-        }
-        let row = &self.sequences[sequence];
-        let or_default = |own: Vec<u64>, known: &[u64]| if own.is_empty() { known.to_vec() } else { own };
-        let tracks = or_default(tracks, &row.counters).into_iter().zip(values);
-        let double_tracks = or_default(double_tracks, &row.double_counters).into_iter().zip(doubles);
-        for (uuid, value) in tracks.chain(double_tracks).collect::<Vec<_>>() {
-            let track = self.tracks.of(uuid);
-            self.sample(sequence, track, time, value);
-        }
-    }
-}
-
-/// The fields of an event.
-#[derive(Default)]
-struct Found<'a> {
-    kind: u64,
-    track: Option<u64>,
-    name_iid: u64,
-    name: Option<&'a [u8]>,
-    category_iid: u64,
-    category: Option<&'a [u8]>,
-    value: Option<f64>,
-    has_extra: bool,
-    delta: Option<i64>,
-    absolute: Option<i64>,
-    legacy: Option<&'a [u8]>,
-}
-
-/// The part of a slice that an event of Chrome's in its other form is, by its phase, and the number of its name.
-fn legacy_part(body: &[u8]) -> Result<(Part, u64), LossKind> {
-    let (mut phase, mut duration, mut name) = (0, 0_i64, 0);
-    for (number, value) in Fields::of(body).flatten() {
-        match number {
-            legacy::PHASE => phase = value.number(),
-            legacy::DURATION_US => duration = value.signed(),
-            legacy::NAME_IID => name = value.number(),
-            _ => {}
-        }
-    }
-    let part = match u8::try_from(phase) {
-        Ok(b'B') => Part::Begin,
-        Ok(b'E') => Part::End,
-        Ok(b'I' | b'i' | b'R') => Part::Mark,
-        Ok(b'X') if duration < 0 => return Err(LossKind::EventNegativeDuration),
-        Ok(b'X') => Part::Whole(duration.checked_mul(1_000).ok_or(LossKind::EventTimeTooLarge)?),
-        _ => return Err(LossKind::EventOfUnknownPhase),
-    };
-    Ok((part, name))
 }
 
 /// The names of the contents that are counted as having no place, as far as anybody meets them.

@@ -3,6 +3,7 @@
 use opscope_timeline::Layout;
 use opscope_trace::Trace;
 
+use super::super::EVENTS;
 use super::super::fields::{metadata, packet, process, thread, trace as file, track};
 use crate::chrome::{other_data, process_number, thread_number};
 use crate::protobuf::{push_bytes, push_message, push_number};
@@ -23,16 +24,17 @@ pub fn counter_track(layout: &Layout, counter: usize) -> u64 {
 }
 
 /// Appends the first packets.
-pub fn push_head(layout: &Layout, trace: &Trace, sequence: u32, out: &mut Vec<u8>) {
+pub fn push_head(layout: &Layout, trace: &Trace, events: u64, sequence: u32, out: &mut Vec<u8>) {
     let mut push = |content: u32, fill: &dyn Fn(&mut Vec<u8>)| {
         push_message(out, file::PACKET, |body| {
             push_number(body, packet::SEQUENCE, u64::from(sequence));
             push_message(body, content, fill);
         });
     };
-    push(packet::CHROME_EVENTS, &|events| {
-        for (name, value) in other_data(trace, layout) {
-            push_message(events, metadata::METADATA, |row| {
+    push(packet::CHROME_EVENTS, &|bundle| {
+        let count = (EVENTS.text.to_owned(), Ok(events.cast_signed()));
+        for (name, value) in other_data(trace, layout).into_iter().chain([count]) {
+            push_message(bundle, metadata::METADATA, |row| {
                 push_bytes(row, metadata::NAME, name.as_bytes());
                 match value {
                     Ok(number) => push_number(row, metadata::NUMBER, number.cast_unsigned()),

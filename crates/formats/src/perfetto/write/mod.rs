@@ -41,12 +41,14 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
     let launches = Launches::new(trace);
     let encoder = Encoder { trace, layout: &layout, launches: &launches };
     let pieces = pieces(&encoder);
+    let counts = Written::counts(trace, &layout, &launches);
+    let events = counts.slices + counts.marks + counts.counter_values;
     let mut bytes = 0;
     let encode = |index: usize, piece: &mut Vec<u8>| {
         // Number 0 means that there is no sequence.
         let sequence = index as u32 + 1;
         match &pieces[index] {
-            Piece::Head => push_head(&layout, trace, sequence, piece),
+            Piece::Head => push_head(&layout, trace, events, sequence, piece),
             Piece::Slices(slices) => encoder.slices(slices, sequence, piece),
             Piece::Samples(rows) => encoder.samples(rows.clone(), sequence, piece),
         }
@@ -56,7 +58,7 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
         out.write_all(piece)
     })?;
     out.flush()?;
-    Ok(Written { bytes, ..Written::counts(trace, &layout, &launches) })
+    Ok(Written { bytes, ..counts })
 }
 
 /// Writes a trace for Perfetto into a file, which appears only when it is whole.
