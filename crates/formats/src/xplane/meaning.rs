@@ -106,6 +106,8 @@ impl<'a> Known<'a> {
         }
         if kind.operator.is_none() {
             plane.each_stat_of_kind(kind, |name, stat| known.take(name, stat));
+        } else if known.category.is_empty() {
+            known.category = kind.category;
         }
         known
     }

@@ -39,8 +39,9 @@ pub struct EventKind<'a> {
     pub display_name: &'a [u8],
     /// The message, for its values.
     pub body: &'a [u8],
-    /// The operator, once an event of this kind was met.
+    /// The operator and its category, once an event of this kind was met.
     pub operator: Option<OperatorId>,
+    pub category: &'a [u8],
 }
 
 /// The metadata of one plane.
@@ -89,8 +90,12 @@ impl<'a> Plane<'a> {
 
     fn take_kind(&mut self, body: &'a [u8]) {
         let Some((number, body)) = entry(body) else { return };
-        let kind =
-            EventKind { name: bytes_of(body, 2), display_name: bytes_of(body, 4), body, operator: None };
+        let kind = EventKind {
+            name: bytes_of(body, 2),
+            display_name: bytes_of(body, 4),
+            body,
+            ..EventKind::default()
+        };
         self.kinds.insert(number, kind);
     }
 

@@ -276,7 +276,7 @@ impl Reader {
         if known.hlo_op.is_empty()
             && let Some(row) = plane.kinds.get_mut(&event.kind)
         {
-            row.operator = Some(operator);
+            (row.operator, row.category) = (Some(operator), known.category);
         }
         Task { operator: Some(operator), ..task }
     }

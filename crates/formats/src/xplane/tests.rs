@@ -128,8 +128,21 @@ fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
     push_message(&mut out, 1, |row| {
         push_bytes(row, 2, b"/device:TPU:0");
         line(row, 1, "XLA Modules", 0, &[(1, 0, 50_000, &[])]);
-        line(row, 2, "XLA Ops", 0, &[(2, 0, 20_000, &[]), (2, 20_000, 10_000, &[]), (3, 30_000, 5_000, &[])]);
-        line(row, 3, "Async XLA Ops", 0, &[(4, 0, 40_000, &[])]);
+        line(
+            row,
+            2,
+            "XLA Ops",
+            0,
+            &[
+                (2, 0, 20_000, &[]),
+                (2, 20_000, 10_000, &[]),
+                (3, 30_000, 2_000, &[]),
+                (3, 32_000, 3_000, &[]),
+                (6, 35_000, 1_000, &[]),
+                (6, 36_000, 1_000, &[]),
+            ],
+        );
+        line(row, 3, "Async XLA Ops", 0, &[(4, 0, 20_000, &[]), (4, 20_000, 20_000, &[])]);
         line(row, 4, "XLA TraceMe", 0, &[(5, 36_000, 2_000, &[])]);
         line(row, 5, "Framework Ops", 0, &[(2, 0, 20_000, &[])]);
         for (number, name, shown, category) in [
@@ -138,6 +151,7 @@ fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
             (3, "%all-reduce = f32[8] all-reduce(%b)", "all-reduce", "all-reduce"),
             (4, "%copy-start = f32[8] copy-start(%c)", "async-copy", "copy-start"),
             (5, "dependency-wait", "", ""),
+            (6, "%copy-done = f32[8] copy-done(%d)", "copy-done", "copy-done"),
         ] {
             entry(row, 4, number, |row| {
                 push_bytes(row, 2, name.as_bytes());
@@ -169,6 +183,10 @@ fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
             ExecutionUnit::Other,
             ExecutionUnit::Other,
             ExecutionUnit::Communication,
+            ExecutionUnit::Communication,
+            ExecutionUnit::Control,
+            ExecutionUnit::Control,
+            ExecutionUnit::MemoryCopy,
             ExecutionUnit::MemoryCopy,
             ExecutionUnit::Control,
         ]
@@ -177,7 +195,7 @@ fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
     let names = (trace.strings.get(operator.name), trace.strings.get(operator.op_type));
     assert_eq!((names, operator.flops), (("fusion", "convolution fusion"), Some(4096)));
     assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[1]);
-    let copy = trace.operators.get(trace.tasks.operator()[3].unwrap());
+    let copy = trace.operators.get(trace.tasks.operator()[6].unwrap());
     assert_eq!(trace.strings.get(copy.name), "copy-start");
     assert_eq!(trace.strings.get(trace.ranges.name()[0]), "jit_step(123)");
     assert_eq!(trace.run.chip.as_deref(), Some("TPU v9"));
