@@ -105,6 +105,25 @@ Conv+BatchNormalization+Relu
 +time
 ";
 
+const CAFFE: &str = r#"name: "net"
+input: "data"
+input_shape { dim: 1 dim: 3 dim: 32 dim: 32 }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "c"
+  convolution_param { num_output: 8 kernel_size: 3 pad: 1 stride: 2 } }
+layer { name: "bn" type: "BatchNorm" bottom: "c" top: "c" }
+layer { name: "scale" type: "Scale" bottom: "c" top: "c" scale_param { bias_term: true } }
+layer { name: "relu" type: "ReLU" bottom: "c" top: "c" relu_param { negative_slope: 0.1 } }
+layer { name: "pool" type: "Pooling" bottom: "c" top: "p" pooling_param { pool: AVE kernel_size: 3 stride: 2 } }
+layer { name: "up" type: "Interp" bottom: "p" top: "u" interp_param { zoom_factor: 2 } }
+layer { name: "parts" type: "Slice" bottom: "u" top: "a" top: "b" slice_param { slice_point: 3 } }
+layer { name: "turn" type: "Permute" bottom: "a" top: "t" permute_param { order: 0 order: 2 order: 3 order: 1 } }
+layer { name: "flat" type: "Flatten" bottom: "b" top: "f" }
+layer { name: "shape" type: "Reshape" bottom: "t" top: "s" reshape_param { shape { dim: 0 dim: -1 } } }
+layer { name: "fc" type: "InnerProduct" bottom: "f" top: "y" inner_product_param { num_output: 10 } }
+layer { name: "boxes" type: "PriorBox" bottom: "c" top: "z" prior_box_param { min_size: 3 aspect_ratio: 2 } }
+layers { name: "old" type: SOFTMAX bottom: "y" top: "prob" include { phase: TEST } }
+"#;
+
 const CONVERT: &str = "#!/bin/sh\natc --model=m.onnx --framework=5 --output=m \\\n  --soc_version=Ascend310 \
 --input_shape=\"x:1,3,224,224\" --precision_mode allow_mix_precision --fusion_switch_file=fusion_switch.cfg\n";
 
@@ -139,6 +158,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "models", "chain", &chain());
     save(corpus, "models", "scalars", &scalars());
     save(corpus, "npy", "two_by_three", &array());
+    save(corpus, "caffe", "network", CAFFE.as_bytes());
     save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
     save(corpus, "om", "new", &om_file::small(om_file::Form::New));
     if let Some(golden) = &sources.golden {

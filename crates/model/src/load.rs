@@ -120,7 +120,7 @@ impl Model {
 
     fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Result<Self, LoadError> {
         let model = || path.map_or(IN_MEMORY.to_owned(), |path| path.display().to_string());
-        let read = formats::read(kind, bytes);
+        let read = formats::read(kind, bytes, path);
         let read = read.map_err(|source| LoadError::Format { model: model(), kind, source })?;
         let ReadModel { kind, proto, provenance } = read;
         let built = Self::build(proto, path, None)?;

@@ -11,6 +11,8 @@ pub enum ModelKind {
     Onnx,
     /// A compiled model of Ascend, the offline model (`.om`).
     Om,
+    /// A network of Caffe (`.prototxt`).
+    Caffe,
 }
 
 impl ModelKind {
@@ -18,20 +20,23 @@ impl ModelKind {
     pub const HEAD: usize = 64 << 10;
 
     /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Onnx, Self::Om];
+    pub const ALL: [Self; 3] = [Self::Onnx, Self::Om, Self::Caffe];
 
     /// A noun phrase for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Onnx => "an ONNX model",
             Self::Om => "an offline model of Ascend (.om)",
+            Self::Caffe => "a network of Caffe (.prototxt)",
         }
     }
 
     /// The kind of a file by its beginning; `None` for ONNX, which has no signature, and for files that are no
     /// model of a kind that is read.
     pub fn of(head: &[u8]) -> Option<Self> {
-        formats::om::is_one(head).then_some(Self::Om)
+        let found =
+            [(formats::om::is_one as fn(&[u8]) -> bool, Self::Om), (formats::caffe::is_one, Self::Caffe)];
+        found.into_iter().find(|(is_one, _)| is_one(head)).map(|(_, kind)| kind)
     }
 
     /// The way from a model of this kind to one that can be run and rewritten, as the end of a sentence.
@@ -41,6 +46,7 @@ impl ModelKind {
             Self::Om => {
                 "it is compiled for its chip and nothing else: give the .onnx file that it was converted from"
             }
+            Self::Caffe => "convert it to ONNX first, and give that file",
         }
     }
 }

@@ -95,3 +95,44 @@ fn an_offline_model_is_neither_run_nor_rewritten_and_the_way_out_is_told() {
     }
     place.fails(1, &["model.om", "--model"], &["analyze", "model.om"]);
 }
+
+/// A network whose interpolation doesn't come out even, as the one in the vendor's own case.
+const NETWORK: &str = "name: \"net\"
+layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 3 dim: 175 dim: 175 } } }
+layer { name: \"conv\" type: \"Convolution\" bottom: \"data\" top: \"c\"
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 bias_term: false } }
+layer { name: \"bn\" type: \"BatchNorm\" bottom: \"c\" top: \"c\" }
+layer { name: \"relu\" type: \"ReLU\" bottom: \"c\" top: \"c\" }
+layer { name: \"up\" type: \"Interp\" bottom: \"c\" top: \"u\" interp_param { height: 350 width: 350 } }
+";
+
+#[test]
+fn a_network_of_caffe_is_described_fused_and_advised_like_onnx() {
+    let place = Place::new();
+    place.write("net.prototxt", NETWORK);
+    let text = place.done(&["info", "net.prototxt"]).stdout;
+    for words in [
+        "a network of Caffe (.prototxt)",
+        "layers     5",
+        "4 nodes: BatchNormalization 1, Conv 1, Relu 1, Resize 1",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let json = place.done(&["info", "net.prototxt", "--nodes", "--json"]).json();
+    let nodes = json["nodes"].as_array().expect("the nodes");
+    assert_eq!(nodes[0]["flops"].as_u64(), Some(2 * 16 * 175 * 175 * 27));
+    let text = place.done(&["fusion", "net.prototxt", "--switch-file", "switch.cfg"]).stdout;
+    assert!(text.contains("Conv + BatchNormalization + Relu") && text.contains("--framework=0"), "{text}");
+    assert!(
+        text.contains("--weight=net.caffemodel") && text.contains("--input_shape=data:1,3,175,175"),
+        "{text}"
+    );
+    let text = place.done(&["advise", "net.prototxt", "--target", "cann-310"]).stdout;
+    assert!(text.contains("175 to 350; take 176 to 351"), "{text}");
+    assert!(!text.contains("opscope rewrite net.prototxt"), "a network can't be rewritten:\n{text}");
+    place.fails(1, &["a network of Caffe", "convert it to ONNX"], &["run", "net.prototxt"]);
+    // Cut off: the layers before are there.
+    place.write("cut.prototxt", &NETWORK[..NETWORK.len() - 120]);
+    let text = place.done(&["info", "cut.prototxt"]).stdout;
+    assert!(text.contains("lost") && text.contains("line") && text.contains("Conv 1"), "{text}");
+}

@@ -18,6 +18,9 @@ const MOST_PARTS: usize = 1 << 22;
 /// Losses of one kind that are told by their names.
 const MOST_TOLD: usize = 3;
 
+/// The version of ONNX's operators that readers map to.
+pub(crate) const OPSET: i64 = 18;
+
 /// A graph as it is put together.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
@@ -203,8 +206,11 @@ impl Assembly {
             }
         }
         let losses = &mut self.provenance.losses;
-        losses.extend(dangling.sentence("inputs that nothing in the file computes were left out"));
-        losses.extend(self.renamed.sentence("names that stood twice in the file were changed or left out"));
+        losses
+            .extend(dangling.sentence("of the inputs are computed by nothing in the file and were left out"));
+        losses.extend(
+            self.renamed.sentence("of the names stood twice in the file and were changed or left out"),
+        );
         let opset_import = domains
             .iter()
             .map(|(domain, version)| OperatorSetIdProto {
@@ -305,8 +311,8 @@ mod tests {
         assert_eq!(graph.node[0].input, ["x", "", "", ""]);
         assert_eq!((graph.node[1].name(), &*graph.node[1].output[0]), ("n#1", ""));
         assert_eq!(graph.output.len(), 1);
-        assert!(provenance.losses[0].contains("3 inputs that nothing"), "{:?}", provenance.losses);
-        assert!(provenance.losses[1].contains("2 names that stood twice"), "{:?}", provenance.losses);
+        assert!(provenance.losses[0].contains("3 of the inputs"), "{:?}", provenance.losses);
+        assert!(provenance.losses[1].contains("2 of the names stood twice"), "{:?}", provenance.losses);
     }
 
     #[test]

@@ -5,8 +5,12 @@
 //! declared with their values. Parts that can't be read are left out and told as losses.
 
 pub(crate) mod assembly;
+pub(crate) mod caffe;
 pub(crate) mod om;
 pub(crate) mod protobuf;
+pub(crate) mod text;
+
+use std::path::Path;
 
 use bytes::Bytes;
 
@@ -31,10 +35,22 @@ impl FormatError {
     }
 }
 
-/// Reads a model that isn't ONNX.
-pub(crate) fn read(kind: ModelKind, bytes: &Bytes) -> Result<ReadModel, FormatError> {
+/// The lines of a text without the blanks around them; `None` for what is no text.
+fn text_lines(head: &[u8]) -> Option<impl Iterator<Item = &str>> {
+    let valid = match str::from_utf8(head) {
+        Ok(text) => text,
+        // A comment may be in another encoding, and the head may end within a letter.
+        Err(error) => str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let is_text = !head.contains(&0) && !valid.is_empty();
+    is_text.then(|| valid.lines().map(|line| line.trim_start_matches('\u{feff}').trim()))
+}
+
+/// Reads a model that isn't ONNX; `path` is where it lies, if it is a file.
+pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Result<ReadModel, FormatError> {
     match kind {
         ModelKind::Onnx => Err(FormatError::Whole("it is ONNX".to_owned())),
         ModelKind::Om => om::read(bytes),
+        ModelKind::Caffe => caffe::read(bytes, path),
     }
 }

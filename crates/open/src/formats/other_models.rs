@@ -23,8 +23,24 @@ pub static OM: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// Networks of Caffe.
+pub static CAFFE: Format = Format {
+    name: "a network of Caffe (.prototxt)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "Caffe, of the forms before and since 2015",
+        reads: "layers with shapes and costs, those that ONNX has as its operators; weights of a .caffemodel of the \
+                same name",
+        written_by: None,
+        lacks: "layers of training; sizes behind layers that Caffe itself doesn't have",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::Caffe),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// The formats, one for each kind.
-pub static ALL: [&Format; 1] = [&OM];
+pub static ALL: [&Format; 2] = [&OM, &CAFFE];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)

@@ -43,7 +43,7 @@ fusion` tells what fusion is.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model: before its conversion (.onnx), or converted (.om); or one of the converter's files
+    /// The model: before its conversion (.onnx, .prototxt), or converted (.om); or one of the converter's files
     #[arg(value_name = "MODEL", required_unless_present_any = ["converter", "switches", "fusion_result"])]
     model: Option<PathBuf>,
 
@@ -190,7 +190,7 @@ fn command(
     Ok(new_command(path, soc, chip.is_svp, model, shapes, file))
 }
 
-/// A command for the model. The converter knows ONNX as framework 5, appends `.om` to the output, and
+/// A command for the model. The converter knows ONNX as framework 5 and Caffe as 0, appends `.om` to the output, and
 /// wants a shape for every input.
 fn new_command(
     path: &Path,
@@ -213,15 +213,22 @@ fn new_command(
         });
         inputs.push(format!("{}:{dims}", graph.value(*id).name));
     }
+    let framework = match model.kind() {
+        ModelKind::Caffe => 0,
+        _ => 5,
+    };
     let mut words = vec![
         "atc".to_owned(),
         format!("--model={}", quoted(&path.display().to_string())),
-        "--framework=5".to_owned(),
+        format!("--framework={framework}"),
         format!("--output={}", quoted(&output.display().to_string())),
         format!("--soc_version={soc}"),
         format!("--input_shape={}", quoted(&inputs.join(";"))),
         format!("--fusion_switch_file={}", quoted(&file.display().to_string())),
     ];
+    if model.kind() == ModelKind::Caffe {
+        words.push(format!("--weight={}", quoted(&path.with_extension("caffemodel").display().to_string())));
+    }
     if is_svp {
         words.push("--online_model_type=2".to_owned());
     } else {

@@ -84,9 +84,9 @@ pub(super) fn assemble<'b>(
         fault.map(|fault| format!("the model's graph is damaged: {fault}; what comes before was read")),
     );
     losses.extend(cut);
-    losses.extend(
-        unconnected.sentence("graphs of conditions and loops stand beside the operator that runs them"),
-    );
+    losses.extend(unconnected.sentence(
+        "of the graphs are those of conditions and loops, and stand beside the operator that runs them",
+    ));
     Ok(assembly)
 }
 

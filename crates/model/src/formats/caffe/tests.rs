@@ -1,0 +1,205 @@
+//! Networks as texts, whole and damaged.
+
+use super::*;
+use crate::{Bindings, Cost, LoadError, Model, Shapes};
+
+fn load(text: &str) -> Result<Model, LoadError> {
+    Model::from_any_bytes(text.as_bytes().to_vec().into())
+}
+
+/// The model with its shapes, which must agree with those that the reader declared.
+fn inferred(text: &str) -> (Model, Shapes) {
+    let model = load(text).unwrap();
+    assert_eq!(model.kind(), ModelKind::Caffe);
+    let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+    assert_eq!(shapes.notes(), [], "the reader and the inference of shapes contradict one another");
+    (model, shapes)
+}
+
+const INPUT: &str = "name: \"net\"\ninput: \"data\"\ninput_shape { dim: 1 dim: 3 dim: 32 dim: 32 }\n";
+
+fn dims(model: &Model, shapes: &Shapes, node: &str) -> Vec<u64> {
+    let node = model.graph().node_by_name(node).unwrap_or_else(|| panic!("no node {node}"));
+    shapes.get(node.output(0).unwrap()).unwrap().known_dims().unwrap()
+}
+
+#[test]
+fn a_block_of_a_residual_network_is_read_in_place_layer_by_layer() {
+    let text = format!(
+        "{INPUT}
+        layer {{ name: 'conv1' type: 'Convolution' bottom: 'data' top: 'conv1'
+          convolution_param {{ num_output: 8 kernel_size: 3 pad: 1 stride: 2 bias_term: false }} }}
+        layer {{ name: 'bn1' type: 'BatchNorm' bottom: 'conv1' top: 'conv1' batch_norm_param {{ eps: 1e-5 }} }}
+        layer {{ name: 'scale1' type: 'Scale' bottom: 'conv1' top: 'conv1' scale_param {{ bias_term: true }} }}
+        layer {{ name: 'relu1' type: 'ReLU' bottom: 'conv1' top: 'conv1' }}
+        layer {{ name: 'pool1' type: 'Pooling' bottom: 'conv1' top: 'pool1'
+          pooling_param {{ pool: MAX kernel_size: 3 stride: 2 }} }}
+        layer {{ name: 'side' type: 'Convolution' bottom: 'pool1' top: 'side'
+          convolution_param {{ num_output: 8 kernel_h: 1 kernel_w: 3 pad_h: 0 pad_w: 1 group: 2 }} }}
+        layer {{ name: 'sum' type: 'Eltwise' bottom: 'pool1' bottom: 'side' top: 'sum' }}
+        layer {{ name: 'fc' type: 'InnerProduct' bottom: 'sum' top: 'fc' inner_product_param {{ num_output: 10 }} }}
+        layer {{ name: 'prob' type: 'Softmax' bottom: 'fc' top: 'prob' }}
+        layer {{ name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' top: 'loss' include {{ phase: TRAIN }} }}"
+    );
+    let (model, shapes) = inferred(&text);
+    assert_eq!((shapes.unresolved(), &model.provenance().losses[..]), (&[][..], &[][..]));
+    let types: Vec<_> = model.graph().nodes().map(|node| (node.name, node.op_type)).collect();
+    assert_eq!(
+        types,
+        [
+            ("conv1", "Conv"),
+            ("bn1", "BatchNormalization"),
+            ("scale1", "Mul"),
+            ("scale1:shift", "Add"),
+            ("relu1", "Relu"),
+            ("pool1", "MaxPool"),
+            ("side", "Conv"),
+            ("sum", "Add"),
+            ("fc:flatten", "Flatten"),
+            ("fc", "Gemm"),
+            ("prob", "Softmax"),
+        ]
+    );
+    assert_eq!(dims(&model, &shapes, "conv1"), [1, 8, 16, 16]);
+    // Caffe rounds up: 16 with a window of 3 and steps of 2 gives 8, where rounding down gives 7.
+    assert_eq!(dims(&model, &shapes, "pool1"), [1, 8, 8, 8]);
+    assert_eq!(dims(&model, &shapes, "fc"), [1, 10]);
+    let outputs: Vec<_> = model.graph().outputs().iter().map(|id| model.graph().value(*id).name).collect();
+    assert_eq!(outputs, ["prob"]);
+    let cost = |name: &str| Cost::of(&model, &shapes, model.graph().node_by_name(name).unwrap().id);
+    assert_eq!(cost("conv1").flops, Some(2 * 8 * 256 * 27));
+    assert_eq!(cost("side").flops, Some(8 * 64 * (2 * 4 * 3 + 1)));
+    assert_eq!((cost("fc").flops, cost("fc").parameters), (Some(2 * 10 * 512 + 10), 5130));
+    let total: u64 = model.graph().nodes().map(|node| Cost::of(&model, &shapes, node.id).parameters).sum();
+    // Filters, mean and variance, factors and shifts, the second filter and its bias, the product and its bias.
+    assert_eq!(total, 8 * 27 + 16 + 16 + 8 * 12 + 8 + 5130);
+}
+
+#[test]
+fn sizes_follow_caffes_own_rules() {
+    for (layer, expected) in [
+        (
+            "type: 'Deconvolution' convolution_param { num_output: 5 kernel_size: 4 stride: 2 pad: 1 }",
+            [1, 5, 64, 64],
+        ),
+        ("type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }", [1, 3, 17, 17]),
+        ("type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 round_mode: FLOOR }", [1, 3, 15, 15]),
+        ("type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", [1, 3, 1, 1]),
+        ("type: 'Interp' interp_param { zoom_factor: 2 }", [1, 3, 63, 63]),
+        ("type: 'Interp' interp_param { height: 64 width: 65 }", [1, 3, 64, 65]),
+        ("type: 'Interp' interp_param { shrink_factor: 2 }", [1, 3, 16, 16]),
+        ("type: 'Upsample' upsample_param { scale: 2 }", [1, 3, 64, 64]),
+        ("type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", [1, 32, 32, 3]),
+        ("type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 dim: 16 dim: 1 } }", [1, 192, 16, 1]),
+        ("type: 'PReLU'", [1, 3, 32, 32]),
+        ("type: 'ConvolutionDepthwise' convolution_param { num_output: 3 kernel_size: 3 }", [1, 3, 30, 30]),
+    ] {
+        let text = format!("{INPUT}layer {{ name: 'l' bottom: 'data' top: 'l' {layer} }}");
+        let (model, shapes) = inferred(&text);
+        assert_eq!(dims(&model, &shapes, "l"), expected.map(|size: u64| size), "{layer}");
+        assert!(model.provenance().losses.is_empty(), "{:?}", model.provenance().losses);
+    }
+}
+
+#[test]
+fn layers_that_onnx_lacks_keep_their_type_and_have_no_cost() {
+    let text = format!(
+        "{INPUT}
+        layer {{ name: 'n' type: 'Normalize' bottom: 'data' top: 'n' norm_param {{ across_spatial: false }} }}
+        layer {{ name: 'p' type: 'Power' bottom: 'n' top: 'p' power_param {{ power: 2 scale: 0.5 }} }}
+        layer {{ name: 's' type: 'Slice' bottom: 'p' top: 'a' top: 'b' slice_param {{ axis: 1 slice_point: 1 }} }}
+        layer {{ name: 'd' type: 'DetectionOutput' bottom: 'a' bottom: 'b' top: 'd' }}"
+    );
+    let (model, shapes) = inferred(&text);
+    let node = |name: &str| model.graph().node_by_name(name).unwrap();
+    assert_eq!(
+        (node("n").op_type, node("n").domain, node("n").attributes.string("across_spatial")),
+        ("Normalize", DOMAIN, Some("false"))
+    );
+    assert_eq!(
+        (node("p").op_type, node("p").attributes.int("power"), node("p").attributes.float("scale")),
+        ("Power", Some(2), Some(0.5))
+    );
+    assert_eq!(Cost::of(&model, &shapes, node("p").id).flops, None);
+    assert_eq!(dims(&model, &shapes, "s"), [1, 1, 32, 32]);
+    assert!(model.provenance().losses[0].contains("d (DetectionOutput)"), "{:?}", model.provenance().losses);
+}
+
+#[test]
+fn networks_of_the_old_form_are_read_as_todays() {
+    let text = "name: 'old'\ninput: 'data'\ninput_dim: 1\ninput_dim: 3\ninput_dim: 8\ninput_dim: 8\n\
+        layers { name: 'c' type: CONVOLUTION bottom: 'data' top: 'c' convolution_param { num_output: 2 kernel_size: 1 } }\n\
+        layers { name: 'r' type: RELU bottom: 'c' top: 'c' }\n\
+        layers { name: 'x' type: CONCAT bottom: 'c' bottom: 'data' top: 'x' }\n";
+    let (model, shapes) = inferred(text);
+    assert_eq!(dims(&model, &shapes, "x"), [1, 5, 8, 8]);
+    assert_eq!(model.graph().node_by_name("r").unwrap().op_type, "Relu");
+}
+
+#[test]
+fn damage_is_told_and_the_layers_before_are_kept() {
+    let text = format!(
+        "{INPUT}layer {{ name: 'r' type: 'ReLU' bottom: 'data' top: 'r' }}\n\
+         layer {{ name: 'q' type: 'ReLU' bottom: 'gone' top: 'q' }}\nlayer {{ name: 'x"
+    );
+    let model = load(&text).unwrap();
+    assert_eq!(model.graph().node_count(), 3);
+    let losses = &model.provenance().losses;
+    assert!(losses.iter().any(|loss| loss.contains("damaged") && loss.contains("line 6")), "{losses:?}");
+    assert!(losses.iter().any(|loss| loss.contains("gone of q")), "{losses:?}");
+    for wrong in
+        ["kernel_size: 0", "kernel_size: 99999999999999999999", "kernel_size: -1", "kernel_size: 64", ""]
+    {
+        let text = format!(
+            "{INPUT}layer {{ name: 'c' type: 'Convolution' bottom: 'data' top: 'c' \
+             convolution_param {{ num_output: 2 {wrong} }} }}"
+        );
+        let model = load(&text).unwrap();
+        assert_eq!(model.graph().node_by_name("c").unwrap().domain, DOMAIN, "{wrong}");
+    }
+    let text = format!("{INPUT}layer {{ {}", "a {".repeat(1_000_000));
+    assert!(load(&text).unwrap().provenance().losses[0].contains("100 deep"));
+}
+
+#[test]
+fn a_hundred_thousand_layers_of_one_blob_are_read() {
+    let mut text = INPUT.to_owned();
+    for number in 0..100_000 {
+        text.push_str(&format!("layer {{ name: 'r{number}' type: 'ReLU' bottom: 'data' top: 'data' }}\n"));
+    }
+    assert_eq!(load(&text).unwrap().graph().node_count(), 100_000);
+}
+
+#[test]
+fn weights_beside_a_network_are_those_of_its_layers() {
+    use opscope_testing::protobuf::Message;
+    let numbers = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let blob = |values: &[f32]| Message::new().bytes(5, numbers(values));
+    let layer = Message::new()
+        .bytes(1, "c")
+        .bytes(2, "Convolution")
+        .message(7, &blob(&[0.5; 6]))
+        .message(7, &blob(&[2.0, 3.0]));
+    let net = Message::new().bytes(1, "net").message(100, &layer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("net.prototxt");
+    let text = format!(
+        "{INPUT}layer {{ name: 'c' type: 'Convolution' bottom: 'data' top: 'c' \
+         convolution_param {{ num_output: 2 kernel_size: 1 }} }}"
+    );
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("net.caffemodel"), &net.0).unwrap();
+    let model = Model::load(&path).unwrap();
+    let data = |name: &str| {
+        let tensor = model.graph().value_by_name(name).unwrap().initializer.unwrap();
+        model.tensor_data(tensor).unwrap().to_f32s().unwrap()
+    };
+    assert_eq!((data("c:weights"), data("c:bias")), (vec![0.5; 6], vec![2.0, 3.0]));
+    std::fs::write(folder.path().join("net.caffemodel"), &net.0[..net.0.len() - 4]).unwrap();
+    let model = Model::load(&path).unwrap();
+    assert!(
+        model.provenance().losses[0].contains("net.caffemodel is damaged"),
+        "{:?}",
+        model.provenance().losses
+    );
+}
