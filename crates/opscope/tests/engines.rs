@@ -182,6 +182,7 @@ fn draws_nothing(place: &Place, path: &str, kind: &str) {
     let html = fs::read_to_string(place.path("page.html")).expect("a page");
     let (answers, _) = common::report(&html);
     assert_eq!(answers["left_out"]["slices"], 0, "a slice would be drawn");
+    assert_eq!(answers["overview"]["summed_runs"], overview["summed_runs"], "the page tells a mean as that");
     let notes = answers["about"]["notes"].to_string();
     assert!(notes.contains("no times to draw"), "{notes}");
     place.done(&["advise", path]);

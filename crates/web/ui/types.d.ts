@@ -54,7 +54,7 @@ interface Latency {
   min_ns: number; max_ns: number; coefficient_of_variation: number; recording_ratio: number | null; scale: number;
 }
 interface Overview {
-  latency: Latency | null; iterations: number; iterations_left_out: number; wall_ns: number | null; busy_ns: number | null; idle_ns: number | null;
+  latency: Latency | null; iterations: number; iterations_left_out: number; summed_runs: number | null; wall_ns: number | null; busy_ns: number | null; idle_ns: number | null;
   operator_time_ns: number; attributed_ns: number; with_flops_ns: number; tasks: number;
   control: { tasks: number; time_ns: number }; outside: { tasks: number; time_ns: number };
   devices: { number: number; name: string | null; busy_ns: number; tasks: number }[];

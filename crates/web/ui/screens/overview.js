@@ -61,6 +61,12 @@ function latency_card(app) {
     return h("section", { class: "card headline" }, h("h2", null, t("latency")), h("p", { class: "figure" }, about(overview.wall_ns ?? overview.operator_time_ns)), h("p", { class: "soft" }, t("no_latency")),
       facts_list([[t("executions"), count(overview.tasks)], [t("busy"), known(overview.busy_ns)], [t("idle"), known(overview.idle_ns)]]));
   }
+  if (overview.summed_runs && latency.count === 1) {
+    return h("section", { class: "card headline" },
+      h("h2", null, t("latency")),
+      h("p", { class: "figure" }, about(latency.mean_ns), h("span", { class: "figure-note" }, t("mean_of_sum", { n: count(overview.summed_runs) }))),
+      why_empty(app));
+  }
   const basis = latency.basis === "unrecorded" ? "basis_unrecorded" : "basis_recorded";
   return h("section", { class: "card headline" },
     h("h2", null, t("latency")),
