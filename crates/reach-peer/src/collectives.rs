@@ -10,62 +10,23 @@ use crate::error::PeerError;
 use crate::numbers::Description;
 use crate::profile::{Collectives, wanted};
 use crate::ranks::{File, Ranks};
-use crate::table::{Insert, Kind, Output, Table};
+use crate::table::{Insert, Kind, Output, Table, described};
 
 /// How many operators are listed where nothing else was asked for.
 const TOP: usize = 15;
 
-const ALL: Table = Table {
-    name: "HcclAllRankStats",
-    columns: &[
-        ("OpType", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-    ],
-    index: &["OpType"],
-};
+const ALL: Table =
+    Table { name: "HcclAllRankStats", columns: described!([("OpType", Kind::Text)], []), index: &["OpType"] };
 
 const BY_RANK: Table = Table {
     name: "HcclPerRankStats",
-    columns: &[
-        ("OpType", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-        ("Rank", Kind::Integer),
-    ],
+    columns: described!([("OpType", Kind::Text)], [("Rank", Kind::Integer)]),
     index: &["OpType"],
 };
 
 const LONGEST: Table = Table {
     name: "HcclTopOpStats",
-    columns: &[
-        ("OpName", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-        ("MinRank", Kind::Integer),
-        ("MaxRank", Kind::Integer),
-    ],
+    columns: described!([("OpName", Kind::Text)], [("MinRank", Kind::Integer), ("MaxRank", Kind::Integer)]),
     index: &["OpName"],
 };
 

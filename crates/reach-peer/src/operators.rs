@@ -12,63 +12,31 @@ use crate::error::PeerError;
 use crate::numbers::Description;
 use crate::profile::{Span, wanted};
 use crate::ranks::{File, Ranks};
-use crate::table::{Kind, Output, Table};
+use crate::table::{Kind, Output, Table, described};
 
 const ALL: Table = Table {
     name: "ComputeOpAllRankStats",
-    columns: &[
-        ("OpType", Kind::Text),
-        ("TaskType", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-    ],
+    columns: described!([("OpType", Kind::Text), ("TaskType", Kind::Text)], []),
     index: &["OpType", "TaskType"],
 };
 
 const BY_TYPE: Table = Table {
     name: "ComputeOpPerRankStatsByOpType",
-    columns: &[
-        ("OpType", Kind::Text),
-        ("TaskType", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-        ("Rank", Kind::Integer),
-    ],
+    columns: described!([("OpType", Kind::Text), ("TaskType", Kind::Text)], [("Rank", Kind::Integer)]),
     index: &["OpType", "TaskType"],
 };
 
 const BY_NAME: Table = Table {
     name: "ComputeOpPerRankStatsByOpName",
-    columns: &[
-        ("OpName", Kind::Text),
-        ("OpType", Kind::Text),
-        ("TaskType", Kind::Text),
-        ("InputShapes", Kind::Text),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-        ("Rank", Kind::Integer),
-    ],
+    columns: described!(
+        [
+            ("OpName", Kind::Text),
+            ("OpType", Kind::Text),
+            ("TaskType", Kind::Text),
+            ("InputShapes", Kind::Text)
+        ],
+        [("Rank", Kind::Integer)]
+    ),
     index: &["OpName", "OpType", "TaskType", "InputShapes"],
 };
 

@@ -9,7 +9,7 @@ use crate::error::PeerError;
 use crate::numbers::Description;
 use crate::profile::{Collectives, Span, bytes_of_type};
 use crate::ranks::{File, Ranks};
-use crate::table::{Kind, Output, Table};
+use crate::table::{Kind, Output, Table, described};
 
 const RANKS: Table = Table {
     name: "SlowRank",
@@ -19,21 +19,15 @@ const RANKS: Table = Table {
 
 const OPERATORS: Table = Table {
     name: "SlowOpStats",
-    columns: &[
-        ("SlowRank", Kind::Text),
-        ("OpName", Kind::Text),
-        ("GroupName", Kind::Text),
-        ("Timestamp", Kind::Integer),
-        ("Count", Kind::Integer),
-        ("MeanNs", Kind::Real),
-        ("StdNs", Kind::Real),
-        ("MinNs", Kind::Real),
-        ("Q1Ns", Kind::Real),
-        ("MedianNs", Kind::Real),
-        ("Q3Ns", Kind::Real),
-        ("MaxNs", Kind::Real),
-        ("SumNs", Kind::Real),
-    ],
+    columns: described!(
+        [
+            ("SlowRank", Kind::Text),
+            ("OpName", Kind::Text),
+            ("GroupName", Kind::Text),
+            ("Timestamp", Kind::Integer)
+        ],
+        []
+    ),
     index: &[],
 };
 

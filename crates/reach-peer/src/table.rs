@@ -38,6 +38,26 @@ pub struct Table {
     pub index: &'static [&'static str],
 }
 
+/// Columns before and after those of a [`Description`](crate::numbers::Description), in its order.
+macro_rules! described {
+    ([$($before:tt),*], [$($after:tt),*]) => {
+        &[
+            $($before,)*
+            ("Count", Kind::Integer),
+            ("MeanNs", Kind::Real),
+            ("StdNs", Kind::Real),
+            ("MinNs", Kind::Real),
+            ("Q1Ns", Kind::Real),
+            ("MedianNs", Kind::Real),
+            ("Q3Ns", Kind::Real),
+            ("MaxNs", Kind::Real),
+            ("SumNs", Kind::Real),
+            $($after,)*
+        ]
+    };
+}
+pub(crate) use described;
+
 /// A database of results that is being written.
 pub struct Output {
     database: Connection,
