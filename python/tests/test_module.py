@@ -111,7 +111,7 @@ def mistakes_are_told(p):
     raises(TypeError, "", opscope.open, 7)
     raises(ValueError, "group_by='colour' is none of operator, type", p.analyze, group_by="colour")
     raises(ValueError, "sort='taste' is none of time_ns", p.analyze, sort="taste")
-    raises(ValueError, "is no pattern", p.analyze, name="(")
+    raises(ValueError, "no regular expression", p.analyze, name="(")
     raises(opscope.Error, "there is no iteration 99", p.analyze, iterations=99)
     raises(opscope.Error, "there is no device 42", p.analyze, device=42)
     raises(opscope.Error, "no such column", p.sql, "SELECT colour FROM tasks")

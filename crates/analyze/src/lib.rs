@@ -84,7 +84,9 @@ pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};
 pub use overview::{DeviceUse, Overview, UnitUse};
-pub use query::{Aggregate, Answer, Cell, Column, Filter, GroupBy, PerIteration, Query, Row, Sort, TimeKind};
+pub use query::{
+    Aggregate, Answer, Cell, Column, Filter, GroupBy, PerIteration, Query, Row, Sort, TimeKind, name_pattern,
+};
 pub use range_tree::{RangeNode, RangeTree};
 pub use recording::{Latencies, scaled};
 pub use roofline::{BOUND_FROM, Bound, Position, Roofline};

@@ -189,6 +189,9 @@ fn a_name_of_any_length_that_is_not_there_is_told_at_once() {
     // To compare it with each of them letter by letter would take 2 · 10¹² steps.
     let answer = place.fails(1, &["no operator of this profile has 'xxx"], &["where", &wanted, "long.json"]);
     assert!(!answer.stderr.contains("did you mean") && answer.stderr.len() < 20_000, "{}", answer.stderr);
+    // As a pattern it would take as many steps.
+    let answer = place.fails(2, &["it has 100001 bytes"], &["analyze", "long.json", "--name", &wanted]);
+    assert!(answer.stderr.len() < 20_000, "{}", answer.stderr);
     let model = place.sample("mask-ssd");
     let input = format!("{wanted}=1");
     let answer = place.fails(2, &["the model has no input named 'xxx"], &["run", &model, "--input", &input]);

@@ -1,8 +1,7 @@
 //! Questions to the tasks or calls of a profile, and their answers as tables: those of `opscope analyze`.
 
-use opscope_analyze::{Aggregate, Cell, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind};
+use opscope_analyze::{Aggregate, Cell, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern};
 use opscope_trace::{ExecutionUnit, Trace};
-use regex::Regex;
 use serde::Deserialize;
 
 use crate::outcome::Failure;
@@ -47,7 +46,7 @@ impl Question {
             Ok::<_, Failure>(Sort { column, ascending: self.ascending })
         });
         let pattern = |text: &String| {
-            Regex::new(text).map_err(|error| Failure::Value(format!("name='{text}' is no pattern: {error}")))
+            name_pattern(text).map_err(|why| Failure::Value(format!("name={text:.80?}: {why}")))
         };
         let iterations = match self.iterations {
             Some((first, last)) => Iterations::Numbers(first, last),

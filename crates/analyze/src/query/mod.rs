@@ -8,6 +8,7 @@
 mod answer;
 mod column;
 mod group;
+mod name_pattern;
 mod per_iteration;
 mod question;
 mod rows;
@@ -21,6 +22,7 @@ use opscope_trace::{ExecutionUnit, Nanoseconds, Trace};
 pub use answer::{Answer, Row};
 pub use column::{Cell, Column};
 pub(crate) use group::{name_and_type, rows_by};
+pub use name_pattern::name_pattern;
 pub use per_iteration::PerIteration;
 pub(crate) use per_iteration::typical;
 pub use question::{Aggregate, Filter, GroupBy, Query, Sort, TimeKind};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind};
+use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern};
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
 
@@ -13,7 +13,7 @@ use crate::likeness::nearest;
 #[command(next_help_heading = "Choice")]
 pub struct Choice {
     /// Operators whose name matches, anywhere in it, a regular expression
-    #[arg(long, value_name = "REGEX", value_parser = parse_pattern)]
+    #[arg(long, value_name = "REGEX", value_parser = name_pattern)]
     name: Option<Regex>,
 
     /// Operators of this type, such as Conv; can be given several times
@@ -121,10 +121,6 @@ fn one_of<T: Clone + Send + Sync + 'static>(
         _ => PossibleValue::new(word),
     });
     PossibleValuesParser::new(words).try_map(move |word| read(&word).ok_or("it is none of the words"))
-}
-
-fn parse_pattern(text: &str) -> Result<Regex, String> {
-    Regex::new(text).map_err(|error| format!("it is no regular expression: {error}"))
 }
 
 fn parse_data_type(text: &str) -> Result<DataType, String> {
