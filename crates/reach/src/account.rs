@@ -98,8 +98,14 @@ pub struct StepAccount {
 impl StepAccount {
     /// The length of the step less its parts: what tasks reach into the next step, or times that contradict.
     pub fn unaccounted_ns(&self) -> i64 {
-        self.step_ns - self.compute_ns - self.waiting_ns - self.bubble_ns - self.transfer_ns - self.idle_ns
+        let parts = [self.compute_ns, self.waiting_ns, self.bubble_ns, self.transfer_ns, self.idle_ns];
+        parts.iter().fold(self.step_ns, |rest, part| rest.saturating_sub(*part))
     }
+}
+
+/// Adds a time; many of the longest that can be claimed are more than a number holds.
+fn add(sum: &mut i64, time: i64) {
+    *sum = sum.saturating_add(time);
 }
 
 /// The steps of a rank, by their numbers.
@@ -108,17 +114,17 @@ pub fn of_steps(run: &Run, rank: usize) -> Vec<StepAccount> {
     let mut steps: BTreeMap<i32, StepAccount> = BTreeMap::new();
     for (step, idle) in rank.steps.iter().zip(&rank.idle_ns) {
         let account = steps.entry(step.step).or_default();
-        account.step_ns += step.duration_ns;
-        account.idle_ns += idle;
+        add(&mut account.step_ns, step.duration_ns);
+        add(&mut account.idle_ns, *idle);
         account.compute_ns = rank.compute_ns.get(&step.step).copied().unwrap_or(0);
     }
     for event in &run.events[rank.events.clone()] {
         let Some(account) = steps.get_mut(&event.step) else { continue };
         let waited = (waited(run, event).round() as i64).min(event.exposed_ns);
-        account.transfer_ns += event.exposed_ns - waited;
+        add(&mut account.transfer_ns, event.exposed_ns - waited);
         match event.kind {
-            CollectiveType::Receive => account.bubble_ns += waited,
-            _ => account.waiting_ns += waited,
+            CollectiveType::Receive => add(&mut account.bubble_ns, waited),
+            _ => add(&mut account.waiting_ns, waited),
         }
     }
     steps.into_iter().map(|(step, account)| StepAccount { step, ..account }).collect()

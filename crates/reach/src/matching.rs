@@ -60,7 +60,7 @@ fn correct_shifts(run: &mut Run) -> Vec<Shift> {
     if !added.is_empty() {
         for event in run.events.iter_mut().filter(|event| !event.kind.is_between_two()) {
             let key = u64::from(event.group) << 32 | u64::from(event.rank);
-            event.sequence += added.get(&key).unwrap_or(&0);
+            event.sequence = event.sequence.saturating_add(added.get(&key).copied().unwrap_or(0));
         }
     }
     shifts
@@ -83,7 +83,9 @@ fn reference(ranks: &BTreeMap<u32, Numbers>) -> &Numbers {
 fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
     let agreeing = |shift: i32| {
         let same = |(number, (kind, _)): (&i32, &(CollectiveType, i64))| {
-            reference.get(&(number + shift)).map_or(0, |(other, _)| if other == kind { 1 } else { -1 })
+            reference
+                .get(&number.saturating_add(shift))
+                .map_or(0, |(other, _)| if other == kind { 1 } else { -1 })
         };
         numbers.iter().map(same).sum::<i64>()
     };
@@ -96,7 +98,7 @@ fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
     let spread = |shift: i32| {
         let mut ends: Vec<i64> = numbers
             .iter()
-            .filter_map(|(number, (_, end))| Some(end - reference.get(&(number + shift))?.1))
+            .filter_map(|(number, (_, end))| Some(end - reference.get(&number.saturating_add(shift))?.1))
             .collect();
         ends.sort_unstable();
         let middle = ends.get(ends.len() / 2).copied().unwrap_or(0);

@@ -20,6 +20,10 @@ pub use operators::{
 /// The longest time that a record can claim: a year.
 pub const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
 
+/// The first time that no clock shows, 99 years from its zero: with the longest time it is within a century still,
+/// so that differences and sets have room for all.
+pub const LATEST_NS: i64 = 99 * LONGEST_NS;
+
 /// Records of a rank as they were read, in any order.
 #[derive(Debug, Default)]
 struct Recording {
@@ -69,11 +73,14 @@ impl Recording {
 
     /// Drops what can't be, and says how many records.
     fn drop_impossible(&mut self) -> u64 {
-        let can_be = |start: i64, duration: i64| start > 0 && (0..LONGEST_NS).contains(&duration);
+        let is_length = |duration: i64| (0..LONGEST_NS).contains(&duration);
+        let can_be = |start: i64, duration: i64| (1..LATEST_NS).contains(&start) && is_length(duration);
         let before = self.tasks.len() + self.collectives.len() + self.steps.len();
         self.tasks.retain(|it| can_be(it.start_ns, it.end_ns.saturating_sub(it.start_ns)));
         self.collectives.retain(|it| can_be(it.start_ns, it.duration_ns));
-        self.steps.retain(|it| can_be(it.start_ns.unwrap_or(1), it.duration_ns));
+        self.steps.retain(|it| {
+            can_be(it.start_ns.unwrap_or(1), it.duration_ns) && it.preparing_ns.is_none_or(is_length)
+        });
         (before - self.tasks.len() - self.collectives.len() - self.steps.len()) as u64
     }
 }

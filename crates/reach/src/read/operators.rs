@@ -91,9 +91,10 @@ pub fn each(collection: &Collection, work: &mut dyn Work) {
     }
 }
 
-/// Whether a task can be as long as it says.
+/// Whether a task can be when it says, and as long.
 pub fn can_last(start: i64, end: i64) -> bool {
-    (0..super::LONGEST_NS).contains(&end.saturating_sub(start))
+    (-super::LATEST_NS..super::LATEST_NS).contains(&start)
+        && (0..super::LONGEST_NS).contains(&end.saturating_sub(start))
 }
 
 /// Sums a rank's operators up.
@@ -114,17 +115,20 @@ impl Work for Summing {
             return;
         };
         operator.count += 1;
-        operator.total_ns += end - start;
-        operator.rows += *rows;
+        operator.total_ns = operator.total_ns.saturating_add(end - start);
+        operator.rows = operator.rows.saturating_add(*rows);
         self.found.spans.push((start, end));
     }
 
     fn copy(&mut self, _: &str, start: i64, end: i64) {
-        self.found.copies_ns += end.saturating_sub(start).clamp(0, super::LONGEST_NS);
+        let length = end.saturating_sub(start).clamp(0, super::LONGEST_NS);
+        self.found.copies_ns = self.found.copies_ns.saturating_add(length);
     }
 
     fn load(&mut self, name: &str, start: i64, end: i64) {
-        self.found.loads.push((name.to_owned(), start, end));
+        if can_last(start, end) {
+            self.found.loads.push((name.to_owned(), start, end));
+        }
     }
 }
 
@@ -134,8 +138,8 @@ impl Summing {
         for (key, _, of_kind) in self.kinds.into_iter().filter(|(_, _, operator)| operator.count > 0) {
             let operator = self.found.by_key.entry(key).or_default();
             operator.count += of_kind.count;
-            operator.total_ns += of_kind.total_ns;
-            operator.rows += of_kind.rows;
+            operator.total_ns = operator.total_ns.saturating_add(of_kind.total_ns);
+            operator.rows = operator.rows.saturating_add(of_kind.rows);
         }
         self.found.spans.sort_unstable();
         self.found.loads.sort_unstable_by(|a, b| (a.1, a.2, &a.0).cmp(&(b.1, b.2, &b.0)));

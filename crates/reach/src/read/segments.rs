@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::Recording;
+use super::{LATEST_NS, Recording};
 use crate::rows::{CollectiveRow, FinishRow, RankRows, StepRow, TaskSpan};
 
 /// How far a predecessor's end may lie behind a start: the clock's own steps.
@@ -43,10 +43,12 @@ fn place_steps(steps: &mut Vec<StepRow>, tasks: &[TaskSpan], collectives: &[Coll
     }
     steps.sort_by_key(|step| (step.start_ns, step.step));
     let mut at = first - steps[0].preparing_ns.unwrap_or(0);
-    for step in steps {
+    for step in steps.iter_mut() {
         let start = *step.start_ns.get_or_insert(at);
-        at = start + step.duration_ns;
+        at = start.saturating_add(step.duration_ns);
     }
+    // Many long ones, one behind the other, lead to where no clock gets.
+    steps.retain(|step| step.start_ns.is_some_and(|start| start < LATEST_NS));
 }
 
 /// A task that is under way, or ended: its end, and the collective at the end of its chain.
@@ -255,6 +257,21 @@ mod tests {
         assert_eq!(rows.compute_ns, [(3, 18_000)]);
         // Before the first task, between it and the collective, and behind that.
         assert_eq!(rows.idle_ns, [2_000 + 1_000 + 10_000]);
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_dropped_before_they_are_subtracted() {
+        let year = crate::read::LONGEST_NS;
+        let mut recorded = recording(&[(i64::MIN, i64::MIN + 5), (i64::MAX - 5, i64::MAX)], &[(i64::MAX, 0)]);
+        recorded.tasks.push(TaskSpan { start_ns: 10, end_ns: 20 });
+        let step = StepRow { step: 1, start_ns: None, duration_ns: year - 1, preparing_ns: Some(i64::MIN) };
+        recorded.steps.push(step);
+        recorded.steps.extend((0..400).map(|number| StepRow { step: number, preparing_ns: None, ..step }));
+        assert_eq!(recorded.drop_impossible(), 2 + 1 + 1);
+        let rows = derive(recorded);
+        assert_eq!((rows.operators, rows.collectives.len()), (1, 0));
+        // A hundred of the longest lead to where no clock gets.
+        assert_eq!(rows.steps.len(), 100);
     }
 
     #[test]

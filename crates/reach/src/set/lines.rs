@@ -23,7 +23,7 @@ pub fn steps(rank: i32, rows: &RankRows) -> Vec<StepLine> {
             compute_ns: compute.get(&step.step).copied().unwrap_or(0),
             communication_ns: covered(parts()),
             exposed_ns: parts().map(|row| row.exposed_ns).sum(),
-            receive_ns: receives.map(|row| row.duration_ns).sum(),
+            receive_ns: receives.fold(0, |sum: i64, row| sum.saturating_add(row.duration_ns)),
             idle_ns: rows.idle_ns.get(place).copied().unwrap_or(0),
         });
     }

@@ -54,6 +54,14 @@ pub enum SetError {
     /// The folder isn't a set.
     #[error("{0}: a folder with other things in it, and no set; give a new or empty folder for the set")]
     NoSet(PathBuf),
+    /// A set is to be read, and there is none.
+    #[error("{path}: {why}; opscope cluster import FOLDER -o SET makes one of the profiles of all ranks")]
+    Absent {
+        /// The path.
+        path: PathBuf,
+        /// The reason.
+        why: &'static str,
+    },
     /// The set is newer than this program.
     #[error(
         "{path}: a set of version {found}, written by {by}; this program reads up to version {SCHEMA}: use that one"

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::SetError;
 use super::file;
 use super::lines;
 use super::manifest::{self, Keep, Manifest};
@@ -12,6 +11,7 @@ use super::tables::{
     CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
     StepLine,
 };
+use super::{SetError, is_set};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason};
 use crate::experts::ExpertRow;
@@ -40,6 +40,10 @@ impl Set {
     /// # Errors
     /// When it isn't there, is of a later version, or a file that a manifest names is missing or has another length.
     pub fn open(path: &Path, run: Option<&str>) -> Result<Self, SetError> {
+        if !is_set(path) {
+            let why = if path.exists() { "this is no set" } else { "there is nothing here" };
+            return Err(SetError::Absent { path: path.to_owned(), why });
+        }
         let run = manifest::chosen_run(path, run)?;
         let parts = manifest::manifests(path, &run)?;
         let mut set = Self {
@@ -171,7 +175,8 @@ impl Set {
             (rows.operators, rows.frequency_mhz) = self.counts.get(rank).copied().unwrap_or_default();
         }
         self.each(|line: &StepLine, _| {
-            let can_be = (0..=LONGEST_NS).contains(&line.duration_ns) && line.start_ns.is_none_or(can_begin);
+            let mut lengths = [line.duration_ns, line.idle_ns].into_iter().chain(line.preparing_ns);
+            let can_be = lengths.all(can_last_so_long) && line.start_ns.is_none_or(can_begin);
             check(can_be, "a step at an impossible time")?;
             lines::take_step(&mut all[index(line.rank)?], line);
             Ok(())
@@ -183,7 +188,10 @@ impl Set {
         let mut placed: Vec<Vec<(i32, crate::rows::CollectiveRow)>> =
             ranks.iter().map(|_| Vec::new()).collect();
         self.each(|line: &CollectiveLine, texts| {
-            let can_be = can_begin(line.start_ns) && (0..=LONGEST_NS).contains(&line.duration_ns);
+            let lengths = [line.duration_ns, line.exposed_ns, line.exposed_longest_ns];
+            let can_be = [line.start_ns, line.exposed_start_ns].into_iter().all(can_begin)
+                && lengths.into_iter().all(can_last_so_long)
+                && is_segment(line.segment_ns);
             check(can_be, "a collective at an impossible time")?;
             let is_before = line.pred.is_none_or(|pred| (0..line.place).contains(&pred));
             check(is_before, "a collective that follows a later one")?;
@@ -204,7 +212,10 @@ impl Set {
             // Sets without collectives know the ends all the same.
             let pred = line.pred.filter(|_| !known.is_empty());
             check(pred.is_none_or(|pred| known.contains(&pred)), "a step's end that follows nothing")?;
-            check(line.end_ns.is_none_or(can_begin), "a step's end at an impossible time")?;
+            let can_be = line.end_ns.is_none_or(can_begin)
+                && line.segment_ns.is_none_or(is_segment)
+                && can_last_so_long(line.compute_ns);
+            check(can_be, "a step's end at an impossible time")?;
             lines::take_end(rows, &EndLine { pred, ..*line });
             Ok(())
         })?;
@@ -280,7 +291,7 @@ impl Set {
         let mut rows = Vec::new();
         self.each(|line: &ExpertLine, _| {
             let rank = u32::try_from(line.rank).map_err(|_| format!("a rank {}", line.rank))?;
-            check((0..=LONGEST_NS).contains(&line.duration_ns), "a product of an impossible length")?;
+            check(can_last_so_long(line.duration_ns), "a product of an impossible length")?;
             let ExpertLine { step, place, tokens, duration_ns, .. } = *line;
             rows.push(ExpertRow { rank, step, place, tokens: tokens.max(0) as u64, duration_ns });
             Ok(())
@@ -296,6 +307,15 @@ const LONGEST_NS: i64 = 100 * crate::read::LONGEST_NS;
 /// Whether a clock can show a time; the sum with any length is a number, too.
 fn can_begin(time: i64) -> bool {
     (-LONGEST_NS..i64::MAX / 2).contains(&time)
+}
+
+fn can_last_so_long(time: i64) -> bool {
+    (0..=LONGEST_NS).contains(&time)
+}
+
+/// Whether the work before something can be so long; clocks make it a little less than nothing.
+fn is_segment(time: i64) -> bool {
+    (-LONGEST_NS..=LONGEST_NS).contains(&time)
 }
 
 fn check(can_be: bool, otherwise: &str) -> Result<(), String> {
