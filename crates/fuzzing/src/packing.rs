@@ -158,6 +158,41 @@ pub(crate) const ADVISED: &[&str] = &[
     "fusion_result.json",
 ];
 
+/// The names that files of two ranks can have.
+pub(crate) const RANKS: &[&str] = &[
+    "host0_0_20251009080000000_ascend_pt/profiler_info_0.json",
+    "host0_0_20251009080000000_ascend_pt/profiler_metadata.json",
+    "host0_0_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json",
+    "host0_0_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+    "host0_0_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
+    "host0_0_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json",
+    "host0_0_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/communication_matrix.json",
+    "host0_1_20251009080000000_ascend_pt/profiler_info_1.json",
+    "host0_1_20251009080000000_ascend_pt/profiler_metadata.json",
+    "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json",
+    "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+    "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
+    "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json",
+    "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/communication_matrix.json",
+];
+
+/// The names that files of a set can have.
+pub(crate) const SET: &[&str] = &[
+    "opscope.json",
+    "_manifest/run=run/part.json",
+    "calls/run=run/block=00000/part.parquet",
+    "collectives/run=run/bucket=00/part.parquet",
+    "collectives/run=run/bucket=02/part.parquet",
+    "copies/run=run/block=00000/part.parquet",
+    "ends/run=run/block=00000/part.parquet",
+    "experts/run=run/block=00000/part.parquet",
+    "links/run=run/block=00000/part.parquet",
+    "losses/run=run/block=00000/part.parquet",
+    "operators/run=run/block=00000/part.parquet",
+    "ranks/run=run/block=00000/part.parquet",
+    "steps/run=run/block=00000/part.parquet",
+];
+
 /// The names of what is read by the whole program; `words` are those of the command line, one in a line.
 pub(crate) const PROGRAM: &[&str] = &[
     "words",

@@ -10,15 +10,17 @@ use opscope_cann::{
 };
 use opscope_cann_raw::Chip;
 use opscope_formats::megengine;
+use opscope_formats::reading::Stop;
 use opscope_model::proto::{
     Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto, encode,
 };
-
+use opscope_reach::{ImportOptions, Keep, import};
+use opscope_reach_sample::{Fault, Layout, Options};
 use opscope_testing::om_file;
 
 use crate::engines::{MESSAGE, OPENVINO, PHONE, PYTORCH, TENSORRT, TFLITE};
-use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, pack};
+use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM, Packed, RANKS, SET, pack};
 
 /// A timeline with a range, operators, shapes and two iterations.
 pub const TIMELINE: &str = r#"{"traceEvents": [
@@ -155,6 +157,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     packed(corpus);
     engines(corpus);
     board(corpus, work.path());
+    ranks(corpus, work.path());
     save(corpus, "models", "chain", &chain());
     save(corpus, "models", "scalars", &scalars());
     save(corpus, "npy", "two_by_three", &array());
@@ -614,11 +617,77 @@ fn joined(profile: &Path) -> Joined {
     Joined::new(Data::load(profile).expect("a readable profile"))
 }
 
+/// Two ranks with two steps and a fault, written below a folder in both forms. Returns the folders of databases and of
+/// texts.
+fn two_ranks(work: &Path) -> (PathBuf, PathBuf) {
+    let layout = Layout::of(2).expect("a layout");
+    let faults = vec![Fault::LateInput { rank: 1, microseconds: 2_000.0 }];
+    let options = Options { layers: 1, microbatches: 1, faults, texts: true, ..Options::new(layout) };
+    let collection = opscope_reach_sample::write(work, &options, &|_| {}).expect("space on disk");
+    (collection.path.join("db"), collection.path.join("text"))
+}
+
+/// Two ranks as texts, and as a set.
+fn ranks(corpus: &Path, work: &Path) {
+    let (databases, texts) = two_ranks(work);
+    let mut packed = Packed::default();
+    for (rank, folder) in folders(&texts).iter().enumerate() {
+        for path in files(folder) {
+            let place = path.strip_prefix(folder).expect("a file below it").to_string_lossy().into_owned();
+            let name = format!("host0_{rank}_20251009080000000_ascend_pt/{place}");
+            packed.add(RANKS, &name, &std::fs::read(&path).expect("a readable file"));
+        }
+    }
+    save(corpus, "ranks", "two", &packed.to_input());
+
+    let set = work.join("set");
+    let options = ImportOptions { run: "run".into(), shard: None, keep: Keep::All, jobs: 1 };
+    import(&[databases], &set, &options, &Stop::default(), &|_| {}).expect("space on disk");
+    let mut packed = Packed::default();
+    for path in files(&set) {
+        // The names of a part's files tell of its ranks and their data, where those of a list are always the same.
+        let place = path.strip_prefix(&set).expect("a file below it").to_string_lossy();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let content = std::fs::read(&path).expect("a readable file");
+        match String::from_utf8(content) {
+            Ok(text) => {
+                packed.add(SET, &place.replace(&*stem, "part"), text.replace(&*stem, "part").as_bytes())
+            }
+            Err(parquet) => packed.add(SET, &place.replace(&*stem, "part"), parquet.as_bytes()),
+        }
+    }
+    packed.add(SET, "opscope.json", &std::fs::read(set.join("opscope.json")).expect("a readable file"));
+    save(corpus, "rank_set", "two", &packed.to_input());
+}
+
+/// The folders in a folder, by their names.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// The databases of two ranks.
+///
+/// # Panics
+/// If they can't be made.
+pub fn rank_databases() -> Vec<Vec<u8>> {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let (databases, _) = two_ranks(work.path());
+    let of_ranks = folders(&databases).into_iter().flat_map(|folder| files(&folder));
+    let is_profile = |path: &PathBuf| name_of(path).starts_with("ascend_pytorch_profiler");
+    of_ranks.filter(is_profile).map(|path| std::fs::read(path).expect("a database")).collect()
+}
+
 /// Databases of opscope and of Ascend's vendor, which aren't kept because most of each is empty pages.
 ///
 /// # Panics
 /// If they can't be made.
 pub fn databases(target: &str) -> Vec<Vec<u8>> {
+    if target == "rank_database" {
+        return rank_databases().into_iter().take(1).collect();
+    }
     let work = tempfile::tempdir().expect("a temporary directory");
     if target == "nsight_systems" {
         let path = work.path().join("report.sqlite");

@@ -550,7 +550,11 @@ fn a_free_question_is_handed_on_to_an_engine() {
         ["without an engine", "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))"];
     place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
     let makes_one = "opscope cluster import FOLDER -o SET";
-    place.fails(1, &["nowhere: there is nothing here", makes_one], &["cluster", "sql", "nowhere", "SELECT 1"]);
+    place.fails(
+        1,
+        &["nowhere: there is nothing here", makes_one],
+        &["cluster", "sql", "nowhere", "SELECT 1"],
+    );
     std::fs::create_dir(place.path("plain")).unwrap();
     place.fails(1, &["plain: this is no set", makes_one], &["cluster", "sql", "plain", "SELECT 1"]);
 }

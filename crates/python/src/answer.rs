@@ -1,6 +1,8 @@
 //! Questions to the tasks or calls of a profile, and their answers as tables: those of `opscope analyze`.
 
-use opscope_analyze::{Aggregate, Cell, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern};
+use opscope_analyze::{
+    Aggregate, Cell, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern,
+};
 use opscope_trace::{ExecutionUnit, Trace};
 use serde::Deserialize;
 

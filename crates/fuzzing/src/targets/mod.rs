@@ -2,10 +2,11 @@
 
 mod models;
 mod questions;
+mod ranks;
 mod readers;
 mod settings;
 
-use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM};
+use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, SET};
 use crate::trail::Trail;
 
 /// How the inputs of a target are made up, so that changes to them are worth a try.
@@ -62,6 +63,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "engines", content: Content::ChoiceAndText, run: readers::engines },
     Target { name: "engine_folder", content: Content::Files(ENGINE), run: readers::engine_folder },
     Target { name: "npy", content: Content::Bytes, run: readers::npy },
+    // Many ranks, and all questions about them.
+    Target { name: "ranks", content: Content::Files(RANKS), run: ranks::ranks },
+    Target { name: "rank_database", content: Content::Database, run: ranks::rank_database },
+    Target { name: "rank_set", content: Content::Files(SET), run: ranks::rank_set },
     // Answers about profiles and models.
     Target { name: "compare", content: Content::Files(PAIR), run: questions::compare },
     Target { name: "advise", content: Content::Files(ADVISED), run: questions::advise },

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use opscope_analyze::{Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern};
+use opscope_analyze::{
+    Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern,
+};
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
 
