@@ -36,6 +36,8 @@ words! {
     pub enum Tried {
         /// Files that the programs named wrote in real use.
         RealFiles = "real files",
+        /// Parts of such files, as documentation and reports of faults show them.
+        Excerpts = "published excerpts of real files; untested on a whole one",
         /// Files that were built by a layout or schema that the format's owner publishes.
         PublicLayout = "files built by its public layout; untested on a real file",
         /// Files that were built by what documentation says.

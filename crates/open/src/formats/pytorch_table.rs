@@ -16,7 +16,7 @@ pub static FORMAT: Format = Format {
         written_by: None,
         lacks: "when anything ran, and inferences: no timeline is drawn; memory, shapes, operations, rows beyond \
                 row_limit",
-        tried: Tried::RealFiles,
+        tried: Tried::Excerpts,
     }),
     is: |look| pytorch_table::looks_like(&look.bytes),
     reader: Reader::Bytes(|input, path, stop| {

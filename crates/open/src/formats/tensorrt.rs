@@ -39,7 +39,7 @@ const PROFILE_ABOUT: About = About {
             times the latencies; without layers the nodes that a layer's name is made of",
     written_by: None,
     lacks: "when a layer ran and how its times varied: no timeline is drawn",
-    tried: Tried::RealFiles,
+    tried: Tried::Excerpts,
 };
 
 /// The format of times.
@@ -51,7 +51,7 @@ pub static TIMES: Format = Format {
         reads: "each inference with its copies, computing and enqueueing, on a timeline",
         written_by: None,
         lacks: "layers",
-        tried: Tried::RealFiles,
+        tried: Tried::Excerpts,
     }),
     is: |look| kind(look) == Some(Kind::Times),
     reader: Reader::Bytes(|input, path, stop| {

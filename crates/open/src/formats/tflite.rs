@@ -16,7 +16,7 @@ pub static TEXT: Format = Format {
                 calls; the mean inference",
         written_by: None,
         lacks: "when an operator ran and how its times varied: no timeline is drawn; shapes",
-        tried: Tried::RealFiles,
+        tried: Tried::Excerpts,
     }),
     is: |look| looks_like_text(&look.bytes),
     reader: Reader::Bytes(|input, path, stop| {
