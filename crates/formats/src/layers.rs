@@ -63,6 +63,8 @@ pub(crate) struct Layers {
     model: Option<ModelId>,
     operators: HashMap<(StringId, StringId), OperatorId>,
     iteration: Option<IterationId>,
+    /// The number of each model's inferences.
+    inferences: HashMap<Option<ModelId>, u32>,
     /// The end of all that was laid down so far.
     end: Nanoseconds,
 }
@@ -86,6 +88,7 @@ impl Layers {
             model: None,
             operators: HashMap::new(),
             iteration: None,
+            inferences: HashMap::new(),
             end: Nanoseconds::ZERO,
         }
     }
@@ -107,8 +110,9 @@ impl Layers {
     /// Begins an inference; the one before has ended.
     pub fn begin_inference(&mut self) {
         self.end_inference(None);
-        let number =
-            self.trace.iterations.model().iter().filter(|model| **model == self.model).count() as u32 + 1;
+        let number = self.inferences.entry(self.model).or_default();
+        *number += 1;
+        let number = *number;
         let (start, duration) = (self.end, Nanoseconds::ZERO);
         let row = Iteration { model: self.model, number, warm_up: false, start, duration };
         self.iteration = Some(self.trace.iterations.push(row));

@@ -325,6 +325,11 @@ fn nothing_outside_of_the_folders_is_read() {
     std::fs::write(place.path("inside/own.json"), TIMELINE).expect("a file");
     symlink(place.path("trace.json"), place.path("inside/link.json")).expect("a link");
     symlink(place.path("trace.json"), place.path("inside/PROF_1/link.json")).expect("a link");
+    // The weights of a network lie beside it.
+    std::fs::create_dir_all(place.path("inside/caffe")).expect("a folder");
+    let network = "name: 'net'\nlayer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' }\n";
+    std::fs::write(place.path("inside/caffe/net.prototxt"), network).expect("a file");
+    symlink(place.path("trace.json"), place.path("inside/caffe/net.caffemodel")).expect("a link");
     let mut client = Client::new(&place, &["inside"]);
     assert_eq!(client.done("open", json!({ "path": "own.json" }))["rows"]["tasks"], 3);
     let outside = place.path("trace.json").display().to_string();
@@ -339,6 +344,10 @@ fn nothing_outside_of_the_folders_is_read() {
         assert!(text.contains("outside"), "{path}: {text}");
         let text = client.fails("compare", json!({ "before": "own.json", "after": path }));
         assert!(text.contains("outside"), "{path}: {text}");
+    }
+    for tool in ["info", "model"] {
+        let text = client.fails(tool, json!({ "path": "caffe/net.prototxt" }));
+        assert!(text.contains("outside"), "{tool}: {text}");
     }
     let listed = client.done("info", json!({}));
     let entries = listed["folders"][0]["entries"].as_array().expect("entries").clone();

@@ -3,6 +3,12 @@
 use crate::table::table;
 use crate::{LossKind, Severity, StringId, Trace};
 
+/// The rows that losses have at most, but for one more of each kind: places are often texts of a file, which may
+/// have any number of them.
+const MOST_PLACES: usize = 1_000;
+/// The place of all that come behind them.
+const OTHER_PLACES: &str = "other places";
+
 table! {
     /// Records that were dropped or doubted while a profile was read, so that users can see and query them.
     LossTable,
@@ -28,6 +34,9 @@ impl Trace {
         }
         let detail = self.strings.intern(detail);
         let known = self.losses.iter().find(|(_, row)| row.kind == kind && row.detail == detail);
+        if known.is_none() && self.losses.len() >= MOST_PLACES && self.strings.get(detail) != OTHER_PLACES {
+            return self.count_loss(kind, count, OTHER_PLACES);
+        }
         match known {
             Some((id, row)) => self.losses.set(id, Loss { count: row.count.saturating_add(count), ..row }),
             None => {
@@ -70,9 +79,12 @@ impl Losses {
         if count == 0 {
             return;
         }
-        match self.rows.iter_mut().find(|row| row.kind == kind && row.place == place) {
+        match self.rows.iter().position(|row| row.kind == kind && row.place == place) {
             // A size that a file tells may be any number.
-            Some(row) => row.count = row.count.saturating_add(count),
+            Some(at) => self.rows[at].count = self.rows[at].count.saturating_add(count),
+            None if self.rows.len() >= MOST_PLACES && place != OTHER_PLACES => {
+                self.count(kind, OTHER_PLACES, count);
+            }
             None => self.rows.push(CountedLoss { kind, place: place.to_owned(), count }),
         }
     }
@@ -99,6 +111,17 @@ impl Losses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_in_more_places_than_are_told_apart_are_counted_together() {
+        let (mut losses, mut trace) = (Losses::default(), Trace::new());
+        for number in 0..3_000 {
+            losses.count(LossKind::BrokenMagic, &number.to_string(), 2);
+            trace.count_loss(LossKind::BrokenMagic, 2, &number.to_string());
+        }
+        assert_eq!((losses.rows().len(), losses.total(LossKind::BrokenMagic)), (1_001, 6_000));
+        assert_eq!((trace.losses.len(), trace.losses.count().iter().sum::<u64>()), (1_001, 6_000));
+    }
 
     #[test]
     fn losses_of_one_kind_and_place_add_up_before_and_in_a_trace() {

@@ -56,7 +56,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// # Errors
 /// When there is no line of headings.
 pub fn read(text: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
-    let mut layers = Layers::new(FORMAT, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut layers = Layers::new(FORMAT, DeviceKind::Other, ExecutionUnit::Other);
     let mut columns = None;
     let (mut position, mut is_open) = (0, false);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();

@@ -25,7 +25,7 @@ pub fn is_key(key: &str) -> bool {
 /// # Errors
 /// When there is no node before the file breaks off.
 pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
-    let mut layers = Layers::new(FORMAT, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut layers = Layers::new(FORMAT, DeviceKind::Other, ExecutionUnit::Other);
     let mut scanner = Scanner::new(json);
     let scanned =
         scanner.object("an object with the counters", |scanner, member| match (member, scanner.peek()) {

@@ -119,7 +119,7 @@ impl ExecGraph {
 
     /// The graph as a trace of one inference, its nodes in the order of execution.
     pub fn to_trace(&self) -> Trace {
-        let mut layers = Layers::new(FORMAT, DeviceKind::Cpu, ExecutionUnit::Cpu);
+        let mut layers = Layers::new(FORMAT, DeviceKind::Other, ExecutionUnit::Other);
         if !self.name.is_empty() {
             layers.enter_model(&self.name);
         }

@@ -33,6 +33,8 @@ pub struct Functions<'t> {
     event: &'t [u8],
     weight: u64,
     is_innermost: bool,
+    /// Samples that tell no function.
+    without_function: u64,
     /// Lines that are none of a sample.
     pub unreadable: u64,
     source: &'static str,
@@ -51,8 +53,15 @@ impl<'t> Functions<'t> {
 
     /// Begins a sample, or so many that are alike.
     pub fn begin(&mut self, event: &'t [u8], weight: u64) {
+        self.close();
         self.samples += 1;
         (self.event, self.weight, self.is_innermost) = (event, weight, true);
+    }
+
+    fn close(&mut self) {
+        if std::mem::take(&mut self.is_innermost) {
+            self.without_function = self.without_function.saturating_add(self.weight);
+        }
     }
 
     /// The next function of the sample's stack, from the innermost on.
@@ -74,6 +83,7 @@ impl<'t> Functions<'t> {
 
     /// The figures of all functions, those with most samples first.
     pub fn into_trace(mut self) -> Trace {
+        self.close();
         let mut trace = Trace::new();
         self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
         for (function, count) in &self.rows {
@@ -93,6 +103,7 @@ impl<'t> Functions<'t> {
             trace.push_figures(about, &figures);
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);
+        trace.count_loss(LossKind::UnreadableRecord, self.without_function, "samples without a function");
         trace
     }
 }

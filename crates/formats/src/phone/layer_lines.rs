@@ -49,7 +49,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// Reads the layers as a trace, an iteration for each inference, until `stop` is wanted. Other lines, which programs
 /// print between them, are passed over.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
-    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
     let mut seen: HashSet<opscope_trace::OperatorId> = HashSet::new();
     let mut position = 0;
     let mut is_cut = false;

@@ -47,7 +47,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 
 /// Reads the networks as a trace: of each a model with its mean inference, until `stop` is wanted.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
-    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
     for line in stop.within(lines(text)) {
         let Some(found) = Line::of(&line) else {
             option(&mut layers.trace, &line);

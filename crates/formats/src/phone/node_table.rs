@@ -42,7 +42,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let has_nodes = lines(text).any(|line| Table::of(&line) == Some(Table::Nodes));
     let wanted = if has_nodes { Table::Nodes } else { Table::Types };
-    let mut layers = Layers::new(ProfileFormat::Mnn, DeviceKind::Cpu, ExecutionUnit::Cpu);
+    let mut layers = Layers::new(ProfileFormat::Mnn, DeviceKind::Other, ExecutionUnit::Other);
     layers.begin_inference();
     let mut table = Table::None;
     let mut position = 0;

@@ -14,6 +14,8 @@
 //! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
 //! have rows of their own in some versions: the total below the table says which of both sum up to it.
 
+use std::collections::HashSet;
+
 use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
 
 use crate::layers::{Layer, Layers, parts};
@@ -187,7 +189,11 @@ fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) ->
     let sum = |of: &dyn Fn(&Row) -> bool| -> i128 {
         rows.iter().filter(|row| of(row)).map(|row| i128::from(row.device.unwrap_or_default().0)).sum()
     };
-    let (kernels, all) = (sum(&is_kernel), sum(&|_| true));
+    // An annotation of the program has a row of each side under one name; no kernel is called as an operator is.
+    let of_processor: HashSet<String> =
+        rows.iter().filter(|row| row.cpu.is_some_and(|cpu| cpu.0 > 0)).map(|row| row.name.clone()).collect();
+    let is_work = move |row: &Row| is_kernel(row) && !of_processor.contains(&row.name);
+    let (kernels, all) = (sum(&is_work), sum(&|_| true));
     let kernels_only = match total {
         Some(total) => {
             let off = |sum: i128| (sum - i128::from(total.0)).abs();
@@ -195,7 +201,7 @@ fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) ->
         }
         None => kernels > 0,
     };
-    move |row| if kernels_only { is_kernel(row) } else { row.device.is_some_and(|time| time.0 > 0) }
+    move |row| if kernels_only { is_work(row) } else { row.device.is_some_and(|time| time.0 > 0) }
 }
 
 fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Option<Nanoseconds>) {

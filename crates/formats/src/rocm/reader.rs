@@ -268,15 +268,15 @@ impl Reader {
         let mut metrics: NumberMap<u32, MetricId> = NumberMap::default();
         let mut pending: Option<(TaskId, Vec<MetricId>, Vec<f64>)> = None;
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, lost| {
-            let dispatch = (process, row.number(6).unwrap_or(0));
-            let known = reader.dispatches.get(&dispatch).copied();
+            let dispatch = row.number(6);
+            let known = dispatch.and_then(|number| reader.dispatches.get(&(process, number)).copied());
             let task = known.unwrap_or_else(|| {
                 let dispatched = Dispatched {
                     name: &row.text(2),
                     agent: row.agent(3).unwrap_or(0),
                     stream: row.number(5).or(row.number(4)).unwrap_or(0),
                     correlation: None,
-                    dispatch: Some(dispatch.1),
+                    dispatch,
                 };
                 reader.dispatched(&dispatched, (start, duration), process)
             });

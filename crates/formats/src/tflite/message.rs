@@ -178,20 +178,25 @@ fn operators(
         };
         let (members, is_graph_cut) = fields(graph.bytes());
         is_cut |= is_graph_cut;
+        // A further subgraph, whose second member is its number, runs within operators of the first.
+        let has_number = members.iter().any(|(member, value)| *member == 2 && value.number() != 0);
+        let is_within = field == 2 || has_number;
         let operators = members.into_iter().filter(|(member, _)| *member == operators_at);
         for (_, operator) in stop.within(operators) {
-            match (field, Profiled::of(operator.bytes())) {
-                (1, Some(profiled)) => found.push(profiled),
-                (_, Some(_)) => parts += 1,
+            match (is_within, Profiled::of(operator.bytes())) {
+                (false, Some(profiled)) => found.push(profiled),
+                (true, Some(_)) => parts += 1,
                 (_, None) => runs.layers.losses.count(LossKind::NoLayer, "operators", 1),
             }
         }
     }
-    runs.layers.losses.count(LossKind::LayerWithinAnother, "operators of delegates", parts);
+    runs.layers.losses.count(LossKind::LayerWithinAnother, "operators of delegates and subgraphs", parts);
     found.sort_by_key(|operator| operator.place);
     for profiled in found {
         let times = profiled.times.unwrap_or_default();
-        let runs_of_it = times.count.filter(|count| *count > 0);
+        // Its calls are counted, of which a run may have several.
+        let calls = profiled.calls.unwrap_or(1).max(1);
+        let runs_of_it = times.count.map(|count| count / calls).filter(|count| *count > 0);
         let operator = Operator {
             op_type: &profiled.op_type,
             name: &profiled.name,

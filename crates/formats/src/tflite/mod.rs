@@ -55,7 +55,7 @@ struct Runs {
 
 impl Runs {
     fn new() -> Self {
-        let layers = Layers::new(ProfileFormat::TensorFlowLite, DeviceKind::Cpu, ExecutionUnit::Cpu);
+        let layers = Layers::new(ProfileFormat::TensorFlowLite, DeviceKind::Other, ExecutionUnit::Other);
         Self { layers, position: 0, executions: 0, rare: Vec::new(), has_calls: false }
     }
 

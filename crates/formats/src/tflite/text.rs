@@ -51,8 +51,13 @@ impl Columns {
             });
         }
         let is_number = |cell: &&str| cell.trim().trim_end_matches('%').parse::<f64>().is_ok();
-        let begin = (1..cells.len().checked_sub(numbers)?)
-            .find(|begin| cells[*begin..*begin + numbers].iter().all(is_number))?;
+        // Of the cells before the last, the first that end so many numbers in a row.
+        let mut row = 0;
+        let end = (1..cells.len().checked_sub(1)?).find(|at| {
+            row = if is_number(&cells[*at]) { row + 1 } else { 0 };
+            row == numbers
+        })?;
+        let begin = end + 1 - numbers;
         let (op_type, name) =
             (cells[..begin].join(","), cells[begin + numbers..].join(",").replace('\t', ","));
         let between = cells[begin..begin + numbers].iter().map(|cell| (*cell).into());
@@ -101,6 +106,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let mut runs = Runs::new();
     let mut section = Section::RunOrder;
     let (mut is_preparation, mut columns) = (false, None);
+    // Operators of delegates and further subgraphs are parts of those that called them.
+    let mut is_within = false;
     let (mut count, mut latency, mut has_begun) = (None, None, false);
     // Whether the order of the run has begun and nothing of what follows it.
     let mut is_open = false;
@@ -112,6 +119,11 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         }
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\r', ' ']);
+        if line.contains("Profiling Info for ") || line.contains("Primary graph ") {
+            is_within = false;
+        } else if line.contains("Delegate internal:") || line.contains("Subgraph (index: ") {
+            is_within = true;
+        }
         if line.contains("= Run Order =") {
             section = Section::RunOrder;
             (columns, is_open) = (None, true);
@@ -129,12 +141,22 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         } else if let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
             // That of the preparation comes first, that of the runs last.
             let digits = stated.split(|letter: char| !letter.is_ascii_digit()).next();
-            count =
-                digits.and_then(|digits| digits.parse::<u64>().ok()).filter(|_| !is_preparation).or(count);
+            count = digits
+                .and_then(|digits| digits.parse::<u64>().ok())
+                .filter(|_| !is_preparation && !is_within)
+                .or(count);
         } else if let Some(found) = Columns::of(line) {
             columns = Some(found);
         } else if let Some(columns) = columns.as_ref().filter(|_| section == Section::RunOrder) {
             if line.trim().is_empty() || (!columns.is_csv && !line.contains('\t')) {
+                continue;
+            }
+            if is_within {
+                runs.layers.losses.count(
+                    LossKind::LayerWithinAnother,
+                    "operators of delegates and subgraphs",
+                    1,
+                );
                 continue;
             }
             let is_last = lines.peek().is_none();

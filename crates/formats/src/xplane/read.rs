@@ -126,6 +126,8 @@ struct Reader {
     places: Places,
     launches: Launches,
     iterations: Iterations,
+    /// The device whose steps are the inferences: all devices tell the same.
+    steps_of: Option<DeviceId>,
     has_device: bool,
     zero: i64,
     operators: HashMap<(StringId, StringId), OperatorId>,
@@ -209,7 +211,15 @@ impl Reader {
                 content @ (Content::Work | Content::Beside | Content::Waits) => {
                     self.tasks(plane, line, device, kind, content);
                 }
-                Content::Steps => self.steps(plane, line),
+                Content::Steps if self.steps_of.is_some_and(|of| of != device) => {
+                    self.repeated += line.events().count() as u64;
+                }
+                Content::Steps => {
+                    if line.events().next().is_some() {
+                        self.steps_of = Some(device);
+                    }
+                    self.steps(plane, line);
+                }
                 Content::Repeated => self.repeated += line.events().count() as u64,
                 Content::Ranges => self.ranges(plane, line, None),
             }

@@ -31,6 +31,9 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
             sum(&[product(&[Some(2), node.output(0), summed]), when(node.has(2), node.output(0))])
         }
         "MaxPool" | "MaxPoolV3" | "AvgPool" | "AvgPoolV2" => {
+            if node.node.attributes.int("global_pooling") == Some(1) {
+                return node.input(0);
+            }
             let window = node.node.attributes.ints("ksize")?;
             let window: Vec<_> = window.iter().map(|&size| u64::try_from(size).ok()).collect();
             product(&[product(&window), node.output(0)])
@@ -108,6 +111,8 @@ fn layout<'a>(node: &Costed<'a>, input: usize) -> Option<&'a str> {
 fn filter(node: &Costed) -> Option<u64> {
     let dims = node.dims(1)?;
     match layout(node, 1)? {
+        // Of a depthwise filter, either of the first two sizes is the multiplier; its channels don't sum up.
+        "NCHW" if node.node.op_type == "DepthwiseConv2D" => product(dims.get(2..)?),
         "NCHW" | "NCDHW" | "NHWC" | "NDHWC" => product(dims.get(1..)?),
         // A depthwise filter has the multiplier in the last place, and its channels don't sum up.
         "HWCN" if node.node.op_type == "DepthwiseConv2D" => product(dims.get(..2)?),

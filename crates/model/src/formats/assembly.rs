@@ -15,6 +15,9 @@ use crate::provenance::{Origin, Provenance};
 /// The operators, values and weights that a file may have; more would take gigabytes of memory.
 const MOST_PARTS: usize = 1 << 22;
 
+/// The bytes of an operator's texts and lists that count as a further part.
+const BYTES_OF_PART: usize = 256;
+
 /// Losses of one kind that are told by their names.
 const MOST_TOLD: usize = 3;
 
@@ -30,6 +33,8 @@ pub(crate) struct Assembly {
     /// Other names of values, each with the one that it stands for.
     aliases: HashMap<String, String>,
     parts: usize,
+    /// The number that names which stand twice get next.
+    next: usize,
     renamed: Told,
     pub provenance: Provenance,
 }
@@ -89,7 +94,11 @@ impl Assembly {
     /// # Errors
     /// When the graph becomes too large.
     pub fn node(&mut self, mut node: NodeProto, origin: Option<Origin>) -> Result<(), FormatError> {
-        self.count(1 + node.input.len() + node.output.len() + node.attribute.len())?;
+        let length = |words: &[String]| words.iter().map(String::len).sum::<usize>();
+        let words =
+            origin.as_ref().map_or(0, |it| length(&it.names) + length(&it.types) + length(&it.passes));
+        let bytes = prost::Message::encoded_len(&node).saturating_add(words);
+        self.count(1 + node.input.len() + node.output.len() + node.attribute.len() + bytes / BYTES_OF_PART)?;
         let name = self.unique(node.name().to_owned());
         for output in &mut node.output {
             if !output.is_empty() && !self.defined.insert(output.clone()) {
@@ -113,10 +122,11 @@ impl Assembly {
             return name;
         }
         self.renamed.add(|| name.clone());
-        // The number of operators differs for each further one, so that the search ends at once.
-        let mut number = self.graph.node.len();
+        // A number is never tried again, so that all searches together end soon.
+        let mut number = self.next.max(self.graph.node.len());
         loop {
             let other = format!("{name}#{number}");
+            self.next = number + 1;
             if self.node_names.insert(other.clone()) {
                 return other;
             }

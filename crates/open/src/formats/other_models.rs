@@ -28,7 +28,7 @@ pub static CAFFE: Format = Format {
     name: "a network of Caffe (.prototxt)",
     about: Some(&About {
         kind: FormatKind::Model,
-        from: "Caffe, of the forms before and since 2015",
+        from: "Caffe, of the two forms since 2013 (layers with types in capitals, layer)",
         reads: "layers with shapes and costs, those that ONNX has as its operators; weights of a .caffemodel of the \
                 same name",
         written_by: None,

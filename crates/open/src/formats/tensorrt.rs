@@ -70,7 +70,12 @@ pub static LAYERS: Format = Format {
 };
 
 fn kind(look: &Look) -> Option<Kind> {
+    /// Names that tell other formats, whatever else stands beside them.
+    const OF_OTHERS: [&str; 4] = ["ph", "traceEvents", "graph_exec", "profiler"];
     let json = look.json.as_ref()?;
+    if json.keys_of_items().any(|key| OF_OTHERS.contains(&key)) {
+        return None;
+    }
     Kind::of(json.is_list, json.keys_of_items())
 }
 

@@ -108,7 +108,8 @@ impl FileArguments {
     /// # Errors
     /// With the first file that can't be written; the others before it are whole.
     pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
-        let undrawable = self.trace.is_some() && !has_times_to_draw(trace);
+        let wants_starts = self.trace.is_some() || self.profile.is_some() || self.profile_host.is_some();
+        let undrawable = wants_starts && !has_times_to_draw(trace);
         if let Some(path) = self.trace.as_ref().filter(|_| !undrawable) {
             let written = match perfetto::is_name(path) {
                 true => perfetto::write_file(trace, path)?,
@@ -124,17 +125,17 @@ impl FileArguments {
             sqlite::write_file(trace, path)?;
             terminal.note(&format!("wrote the database {}", path.display()));
         }
-        if let Some(path) = &self.profile {
+        if let Some(path) = self.profile.as_ref().filter(|_| !undrawable) {
             write_profile(trace, Recorded::DeviceAndHost, path)?;
             terminal.note(&format!("wrote the profile {}", path.display()));
         }
-        if let Some(path) = &self.profile_host {
+        if let Some(path) = self.profile_host.as_ref().filter(|_| !undrawable) {
             write_profile(trace, Recorded::HostOnly, path)?;
             terminal.note(&format!("wrote the host's profile {}", path.display()));
         }
         match undrawable {
             true => bail!(
-                "--trace: no timeline was written: when anything began was {}",
+                "no timeline was written, and no profile with starts: when anything began was {}",
                 trace.run.layer_times.name()
             ),
             false => Ok(()),

@@ -378,7 +378,9 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
             first_ns: whole(first.start),
             begin_ns: whole(instance.begin),
             end_ns: whole(parts().map(crate::Event::end).fold(f64::MIN, f64::max)),
-            wait_ns: parts().map(|part| whole(instance.begin) - whole(part.start)).sum(),
+            wait_ns: parts().fold(0, |sum: i64, part| {
+                sum.saturating_add(whole(instance.begin).saturating_sub(whole(part.start)))
+            }),
             transfer_ns: whole(instance.tail),
             typical_ns: whole(findings.peers.tail[index]),
             bytes: parts().fold(0_u64, |sum, part| sum.saturating_add(part.bytes)) as i64,

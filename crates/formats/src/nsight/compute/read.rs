@@ -90,6 +90,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     loop {
         match reader.read_byte_record(&mut record) {
             Ok(false) => break,
+            // The output of a further program begins with the headings again.
+            Ok(true) if record == headers => continue,
             Ok(true) if record.len() == names.len() => {}
             // Whatever else the program printed.
             Ok(true) | Err(_) => {
@@ -133,6 +135,8 @@ struct Kernels<'n> {
 
 struct Open {
     id: Vec<u8>,
+    /// The process, each of which counts its kernels by itself.
+    process: Vec<u8>,
     task: TaskId,
     metrics: Vec<MetricId>,
     values: Vec<f64>,
@@ -177,7 +181,8 @@ impl<'n> Kernels<'n> {
     /// One quantity of a kernel; those of one kernel follow one another.
     fn quantity(&mut self, record: &ByteRecord) {
         let id = self.cell(record, "ID");
-        if self.open.as_ref().is_none_or(|open| open.id != id) {
+        let process = self.cell(record, "Process ID");
+        if self.open.as_ref().is_none_or(|open| open.id != id || open.process != process) {
             self.close();
             self.begin(record);
         }
@@ -207,8 +212,8 @@ impl<'n> Kernels<'n> {
             ..Task::new(name, self.end, Nanoseconds::ZERO)
         };
         let task = trace.tasks.push(task);
-        let id = self.cell(record, "ID").to_vec();
-        self.open = Some(Open { id, task, metrics: Vec::new(), values: Vec::new() });
+        let [id, process] = ["ID", "Process ID"].map(|column| self.cell(record, column).to_vec());
+        self.open = Some(Open { id, process, task, metrics: Vec::new(), values: Vec::new() });
     }
 
     fn value(&mut self, name: &str, unit: &str, cell: &[u8]) {

@@ -30,7 +30,7 @@ pub enum LinesError {
 }
 
 /// The members by which lines are known.
-const EVENTS: [&str; 3] = ["\"CudaEvent\":", "\"TraceProcessEvent\":", "\"NvtxEvent\":"];
+const EVENTS: [&[u8]; 3] = [b"CudaEvent", b"TraceProcessEvent", b"NvtxEvent"];
 
 /// Whether text that begins so is such an export: its first line is the list of texts, or one of the first lines an
 /// event.
@@ -38,10 +38,17 @@ pub fn looks_like(head: &[u8]) -> bool {
     /// Facts about the machine may come first.
     const LINES: usize = 200;
     let is_event = |line: &[u8]| {
-        line.starts_with(b"{")
-            && EVENTS.iter().any(|name| line.windows(name.len()).any(|part| part == name.as_bytes()))
+        let (mut scanner, mut is_one) = (Scanner::new(line), false);
+        if scanner.peek() == Some(b'{') {
+            // The last line may be cut off, which is an error behind what was found.
+            let _ = scanner.entries("an object", |scanner, name| {
+                is_one |= EVENTS.contains(&&*name.bytes);
+                scanner.skip().map(drop)
+            });
+        }
+        is_one
     };
-    head.starts_with(b"{\"data\":[") || head.split(|byte| *byte == b'\n').take(LINES).any(is_event)
+    head.starts_with(b"{\"data\":[\"") || head.split(|byte| *byte == b'\n').take(LINES).any(is_event)
 }
 
 /// Reads all lines.

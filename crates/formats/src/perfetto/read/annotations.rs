@@ -2,13 +2,17 @@
 
 use super::super::fields::annotation;
 use super::sequence::Names;
-use super::texts::Texts;
+use super::texts::{TextId, Texts};
 use crate::chrome::text::{push_number, push_string};
 use crate::json::Scanner;
 use crate::protobuf::{Fields, Value};
 
 /// How deep lists and objects may lie within each other; the scanner of JSON refuses deeper ones.
 const DEEPEST: u32 = 64;
+
+/// The bytes of one event's arguments beyond which texts that are told by number are left out: each can be long, and
+/// named any number of times.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Appends the object of an event's annotations. `missing` counts texts that are named and were not told.
 pub fn push_object(
@@ -47,13 +51,24 @@ impl Writer<'_> {
             match number {
                 annotation::NAME => return push_string(json, &String::from_utf8_lossy(value.bytes())),
                 annotation::NAME_IID => match self.names.annotations.get(&value.number()) {
-                    Some(&name) => return json.extend_from_slice(self.texts.json(name)),
+                    Some(&name) => return self.text(json, name, b"\"\""),
                     None => *self.missing += 1,
                 },
                 _ => {}
             }
         }
         push_string(json, "");
+    }
+
+    /// A text that is told by number, or what stands in its place where there is no room for it.
+    fn text(&mut self, json: &mut Vec<u8>, text: TextId, instead: &[u8]) {
+        let told = self.texts.json(text);
+        if json.len() + told.len() > MOST_BYTES {
+            *self.missing += 1;
+            json.extend_from_slice(instead);
+        } else {
+            json.extend_from_slice(told);
+        }
     }
 
     fn value(&mut self, json: &mut Vec<u8>, body: &[u8], depth: u32) {
@@ -97,7 +112,7 @@ impl Writer<'_> {
             }
             annotation::TEXT => push_string(json, &String::from_utf8_lossy(value.bytes())),
             annotation::TEXT_IID => match self.names.annotation_texts.get(&value.number()) {
-                Some(&text) => json.extend_from_slice(self.texts.json(text)),
+                Some(&text) => self.text(json, text, b"null"),
                 None => {
                     *self.missing += 1;
                     json.extend_from_slice(b"null");

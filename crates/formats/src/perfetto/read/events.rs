@@ -141,6 +141,11 @@ impl Packets {
         let annotations: Vec<&[u8]> = Fields::of(run).flatten().map(|(_, value)| value.bytes()).collect();
         let mut object = Vec::new();
         push_object(&mut object, &annotations, &row.names, texts, &mut self.missing_names);
+        // Each object may differ, however few bytes made it.
+        if (texts.len() + object.len()) as u64 > crate::memory::allowed() / 3 {
+            self.missing_names += 1;
+            return TextId::default();
+        }
         let text = texts.push(|json| json.extend_from_slice(&object));
         if row.arguments.len() >= MOST {
             row.arguments.clear();

@@ -39,6 +39,8 @@ pub struct Packets {
     pub metadata: Vec<(TextId, TextId)>,
     /// Packets of kinds that have no place in a trace, by the field of their content.
     pub placeless: BTreeMap<u32, u64>,
+    /// The bytes that came out of compressed packets.
+    unpacked: u64,
     /// How many texts were named by numbers that no packet had told.
     pub missing_names: u64,
     pub(super) sequences: Vec<Sequence>,
@@ -77,6 +79,7 @@ impl Packets {
             problems: Problems::default(),
             metadata: Vec::new(),
             placeless: BTreeMap::new(),
+            unpacked: 0,
             missing_names: 0,
             sequences: Vec::new(),
             by_id: NumberMap::default(),
@@ -227,12 +230,15 @@ impl Packets {
     fn unpack(&mut self, body: &[u8], start: usize, texts: &mut Texts) {
         /// Writers keep to half a megabyte for a packet; a few bytes can claim to be gigabytes.
         const MOST: u64 = 64 << 20;
+        // Of all packets together, no more than of a compressed file.
+        let most = MOST.min((crate::memory::allowed() / 3).saturating_sub(self.unpacked));
         let mut unpacked = Vec::new();
-        let whole = ZlibDecoder::new(body).take(MOST + 1).read_to_end(&mut unpacked);
-        if whole.is_err() || unpacked.len() as u64 > MOST {
+        let whole = ZlibDecoder::new(body).take(most + 1).read_to_end(&mut unpacked);
+        if whole.is_err() || unpacked.len() as u64 > most {
             self.problems.count(LossKind::PackedPackets, start);
-            unpacked.truncate(MOST as usize);
+            unpacked.truncate(most as usize);
         }
+        self.unpacked += unpacked.len() as u64;
         for field in Fields::of(&unpacked) {
             match field {
                 Ok((trace::PACKET, Value::Bytes(body))) => self.packet(body, start, texts, false),

@@ -18,6 +18,11 @@ pub struct Texts {
 }
 
 impl Texts {
+    /// The bytes of all texts.
+    pub fn len(&self) -> usize {
+        self.json.len()
+    }
+
     /// The text of some bytes; what is no UTF-8 in them is replaced.
     pub fn text(&mut self, bytes: &[u8]) -> TextId {
         if let Some(&known) = self.known.get(bytes) {

@@ -13,7 +13,7 @@ pub(super) struct Layer<'n> {
     pub block: &'n Block<'n>,
 }
 
-/// The types of the old form whose names differ from today's in more than capitals, and those that differ in them.
+/// Types of the old form, each with its name of today.
 const OLD_TYPES: [(&str, &str); 30] = [
     ("ABSVAL", "AbsVal"),
     ("ARGMAX", "ArgMax"),
@@ -52,7 +52,7 @@ pub(super) fn layers<'n>(net: &'n Block<'n>) -> impl Iterator<Item = Layer<'n>> 
     let fields = net.fields.iter().filter(|field| field.name == "layer" || field.name == "layers");
     fields.filter_map(|field| field.value.block()).map(|block| {
         let stated = block.text("type");
-        let old = OLD_TYPES.iter().find(|(old, _)| *old == stated && stated != "LRN" && stated != "BNLL");
+        let old = OLD_TYPES.iter().find(|(old, _)| *old == stated);
         let op_type = old.map_or(stated, |(_, today)| Cow::Borrowed(*today));
         Layer {
             name: block.text("name"),
@@ -67,8 +67,10 @@ pub(super) fn layers<'n>(net: &'n Block<'n>) -> impl Iterator<Item = Layer<'n>> 
 impl Layer<'_> {
     /// Whether the layer is part of the network when it is used, and not only when it is trained.
     pub fn is_in_inference(&self) -> bool {
-        let of_test =
-            |rule: &Block<'_>| rule.get("phase").is_none_or(|phase| matches!(&*phase.text(), "TEST" | "1"));
+        let of_test = |rule: &Block<'_>| {
+            rule.get("phase").is_none_or(|phase| matches!(&*phase.text(), "TEST" | "1"))
+                && rule.get("stage").is_none()
+        };
         let mut included = self.block.blocks("include").peekable();
         let is_included = included.peek().is_none() || included.any(of_test);
         let is_excluded =

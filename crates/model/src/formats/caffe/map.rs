@@ -126,7 +126,6 @@ fn own(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Result<(), Form
             | "Threshold"
             | "Bias"
             | "BN"
-            | "Axpy"
             | "GroupNorm"
             | "HardSwish"
             | "HSwish"
@@ -136,6 +135,11 @@ fn own(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Result<(), Form
     let dims = match &*layer.op_type {
         _ if keeps_sizes => first,
         "Crop" => cropped(layer, inputs),
+        // A factor for each channel, then the blob that it is for.
+        "Axpy" => inputs.get(1).and_then(|blob| blob.dims.clone()),
+        "Pooling" => {
+            inputs.first().and_then(|blob| Pooled::of(layer, blob)).map(|pooled| pooled.dims.to_vec())
+        }
         "ROIPooling" | "PSROIPooling" | "PriorBox" => regions(layer, inputs),
         _ => None,
     };
@@ -185,6 +189,9 @@ fn cropped(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Vec<i64>> {
     (dims.len() == wanted.len()).then(|| dims[..from].iter().chain(&wanted[from..]).copied().collect())
 }
 
+/// Shapes of a detector's boxes, of which no real network has more.
+const MOST_RATIOS: usize = 1000;
+
 /// Sizes of regions that are cut out of an image, and of the boxes of a detector.
 fn regions(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Vec<i64>> {
     let dims = inputs.first()?.dims.as_ref()?;
@@ -205,6 +212,10 @@ fn regions(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Vec<i64>> {
                 for ratio in [Some(ratio), flipped].into_iter().flatten() {
                     if !ratios.iter().any(|known| (known - ratio).abs() < 1e-6) {
                         ratios.push(ratio);
+                    }
+                    // Each is compared with all others.
+                    if ratios.len() > MOST_RATIOS {
+                        return None;
                     }
                 }
             }
@@ -248,15 +259,23 @@ fn made(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
         let parameters = layer.parameters(name);
         fields.iter().all(|(field, plain)| parameters.float(field).unwrap_or(*plain) == *plain)
     };
+    let is_usual =
+        || inputs.len() == 1 && layer.parameters("convolution_param").int("axis").unwrap_or(1) == 1;
     match &*layer.op_type {
+        // Along another axis, or of several blobs at once, they are no operator of ONNX.
+        stated if stated.ends_with("onvolution") && !is_usual() => None,
         "Convolution" | "ConvolutionDepthwise" | "DepthwiseConvolution" => convolution(net, layer, first),
         "Deconvolution" => deconvolution(net, layer, first),
         "Pooling" => pooling(layer, first),
         "InnerProduct" => inner_product(net, layer, first),
         "BatchNorm" => {
             let channels = *first.dims.as_ref()?.get(1)?;
-            let mean = weight(net, layer, 0, "mean", &[channels]);
-            let variance = weight(net, layer, 1, "variance", &[channels]);
+            // Without data: Caffe's are sums, which its third blob divides.
+            let [mean, variance] = ["mean", "variance"].map(|word| {
+                let name = format!("{}:{word}", layer.name);
+                net.assembly.weight(assembly::weight(&name, DataType::Float32, &[channels]));
+                name
+            });
             let epsilon = layer.parameters("batch_norm_param").float("eps").unwrap_or(1e-5);
             let inputs = vec![first.value.clone(), String::new(), String::new(), mean, variance];
             Some(
@@ -325,7 +344,7 @@ fn made(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
         "Reshape" => reshape(net, layer, first),
         "Permute" => {
             let order = layer.parameters("permute_param").ints("order");
-            let dims = first.dims.as_ref()?;
+            let dims = first.dims.as_ref().filter(|dims| order.len() <= dims.len())?;
             // Axes that aren't named follow in their order.
             let named = order.iter().map(|&at| axis(at, dims.len())).collect::<Option<Vec<usize>>>()?;
             let rest = (0..dims.len()).filter(|at| !named.contains(at));
@@ -396,21 +415,43 @@ fn pooling(layer: &Layer<'_>, input: &Blob) -> Option<Made> {
         "AVE" | "1" => true,
         _ => return None,
     };
-    let [batch, channels, height, width] = *input.dims.as_deref()? else { return None };
+    let [batch, channels, _, _] = *input.dims.as_deref()? else { return None };
     let inputs = vec![input.value.clone()];
     if parameters.bool("global_pooling") == Some(true) {
         let op_type = if is_mean { "GlobalAveragePool" } else { "GlobalMaxPool" };
         return Some(Made::new(op_type, inputs, Some(vec![batch, channels, 1, 1])));
     }
-    let window = Window::of(parameters)?;
-    let rounds_down = matches!(&*parameters.text("round_mode"), "FLOOR" | "1")
-        || parameters.bool("ceil_mode") == Some(false);
-    let sides = [window.pooled(0, height, !rounds_down)?, window.pooled(1, width, !rounds_down)?];
+    let pooled = Pooled::of(layer, input).filter(|pooled| pooled.is_alike)?;
     let op_type = if is_mean { "AveragePool" } else { "MaxPool" };
-    let attributes = sliding(&window).into_iter().filter(|attribute| attribute.name() != "dilations");
-    let made = Made::new(op_type, inputs, Some(vec![batch, channels, sides[0], sides[1]]));
+    let attributes = sliding(&pooled.window).into_iter().filter(|attribute| attribute.name() != "dilations");
+    let made = Made::new(op_type, inputs, Some(pooled.dims.to_vec()));
     let counted = is_mean.then(|| int("count_include_pad", 1));
-    Some(made.with(attributes).with([int("ceil_mode", i64::from(!rounds_down))]).with(counted))
+    Some(made.with(attributes).with([int("ceil_mode", i64::from(!pooled.rounds_down))]).with(counted))
+}
+
+/// Pooling over windows.
+struct Pooled {
+    window: Window,
+    rounds_down: bool,
+    /// The sizes behind it.
+    dims: [i64; 4],
+    /// Whether ONNX's operator has the same sizes: without padding, Caffe has windows that begin behind the image.
+    is_alike: bool,
+}
+
+impl Pooled {
+    fn of(layer: &Layer<'_>, input: &Blob) -> Option<Self> {
+        let parameters = layer.parameters("pooling_param");
+        let [batch, channels, height, width] = *input.dims.as_deref()? else { return None };
+        let window = Window::of(parameters)?;
+        let rounds_down = matches!(&*parameters.text("round_mode"), "FLOOR" | "1")
+            || parameters.bool("ceil_mode") == Some(false);
+        let sides = [window.pooled(0, height, !rounds_down)?, window.pooled(1, width, !rounds_down)?];
+        let is_alike = [height, width].iter().enumerate().all(|(side, size)| {
+            (sides[side] - 1).saturating_mul(window.stride[side]) < size.saturating_add(window.pad[side])
+        });
+        Some(Self { window, rounds_down, dims: [batch, channels, sides[0], sides[1]], is_alike })
+    }
 }
 
 fn inner_product(net: &mut Network, layer: &Layer<'_>, input: &Blob) -> Option<Made> {

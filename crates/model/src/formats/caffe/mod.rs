@@ -9,7 +9,7 @@ mod map;
 mod shape;
 mod weights;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -28,12 +28,31 @@ pub(crate) const DOMAIN: &str = "caffe";
 
 /// Whether a text begins as a network does: with layers, or with the sizes of its input.
 pub(crate) fn is_one(head: &[u8]) -> bool {
-    super::text_lines(head).is_some_and(|mut lines| {
-        lines.any(|line| {
-            let rest = ["layers", "layer"].iter().find_map(|word| line.strip_prefix(word));
-            rest.is_some_and(|rest| rest.trim_start_matches([' ', '\t', ':']).starts_with('{'))
-                || ["input_dim:", "input_shape"].iter().any(|word| line.starts_with(word))
-        })
+    /// The fields of a network; other texts have lines that begin with some of its layers' words too.
+    const FIELDS: [&str; 9] = [
+        "name",
+        "input",
+        "input_shape",
+        "input_dim",
+        "force_backward",
+        "state",
+        "debug_info",
+        "layer",
+        "layers",
+    ];
+    let is_field = |line: &str| {
+        let mut rests = FIELDS.iter().filter_map(|field| line.strip_prefix(field)).map(str::trim_start);
+        rests.any(|rest| rest.is_empty() || rest.starts_with([':', '{']))
+    };
+    super::text_lines(head).is_some_and(|lines| {
+        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
+        lines.peek().is_some_and(|line| is_field(line))
+            && lines.any(|line| {
+                let rest = ["layers", "layer"].iter().find_map(|word| line.strip_prefix(word));
+                rest.is_some_and(|rest| {
+                    rest.is_empty() || rest.trim_start_matches([' ', '\t', ':']).starts_with('{')
+                })
+            })
     })
 }
 
@@ -53,8 +72,9 @@ pub(crate) fn read(bytes: &Bytes, path: Option<&Path>) -> Result<ReadModel, Form
         losses.push(format!("the text is damaged: {fault}; what comes before was read"));
     }
     network.inputs(&net);
-    for layer in layers(&net) {
+    for mut layer in layers(&net) {
         if layer.is_in_inference() {
+            network.name(&mut layer);
             network.layer(&layer)?;
         } else {
             network.in_training += 1;
@@ -85,7 +105,14 @@ struct Network {
     count: usize,
     in_training: usize,
     unsized_layers: Told,
+    /// The layers' names so far, by which weights are found.
+    names: HashSet<String>,
+    renamed: Told,
+    untyped: usize,
 }
+
+/// The dimensions that Caffe's blobs can have.
+const MOST_AXES: usize = 32;
 
 impl Network {
     fn new(name: &str) -> Self {
@@ -98,6 +125,9 @@ impl Network {
             count: 0,
             in_training: 0,
             unsized_layers: Told::default(),
+            names: HashSet::new(),
+            renamed: Told::default(),
+            untyped: 0,
         }
     }
 
@@ -112,7 +142,22 @@ impl Network {
         }
     }
 
+    /// Gives a layer without a name, or with that of another, one of its own.
+    fn name(&mut self, layer: &mut Layer<'_>) {
+        let is_named = !layer.name.is_empty();
+        if is_named && self.names.insert(layer.name.to_string()) {
+            return;
+        }
+        if is_named {
+            self.renamed.add(|| layer.name.to_string());
+        }
+        let stem = if is_named { &layer.name } else { &layer.op_type };
+        layer.name = format!("{stem}#{}", self.count).into();
+    }
+
+    /// Adds an input. Only the batch may be open.
     fn input(&mut self, name: &str, dims: Option<Vec<i64>>) {
+        let dims = dims.filter(|dims| dims.len() <= MOST_AXES && dims.iter().skip(1).all(|size| *size > 0));
         self.assembly.input(name, Some(&tensor(dims.clone())));
         self.blobs.insert(name.to_owned(), Blob { value: name.to_owned(), dims });
     }
@@ -130,11 +175,12 @@ impl Network {
 
     /// The value that a layer makes of a blob: under another name where it works in place.
     fn make(&mut self, layer: &str, blob: &str, dims: Option<Vec<i64>>) -> String {
+        let dims = dims.filter(|dims| dims.len() <= MOST_AXES);
         let mut value = blob.to_owned();
         if self.blobs.contains_key(blob) {
             value = format!("{blob}:{layer}");
-            while self.assembly.has(&value) {
-                value.push('\'');
+            if self.assembly.has(&value) {
+                value = format!("{value}:{}", self.made.len());
             }
         }
         if let Some(dims) = &dims {
@@ -148,6 +194,7 @@ impl Network {
 
     fn layer(&mut self, layer: &Layer<'_>) -> Result<(), FormatError> {
         self.count += 1;
+        self.untyped += usize::from(layer.op_type.is_empty());
         map::layer(self, layer)
     }
 
@@ -165,6 +212,14 @@ impl Network {
         provenance
             .losses
             .extend(self.unsized_layers.sentence("of the layers make blobs whose sizes are not known here"));
+        provenance
+            .losses
+            .extend(self.renamed.sentence("of the layers have the name of another and got one of their own"));
+        if self.untyped > 0 {
+            let text =
+                "of the layers state no type; Caffe's upgrade_net_proto_text brings such networks up to date";
+            provenance.losses.push(format!("{} {text}", self.untyped));
+        }
         let (mut proto, mut provenance) = self.assembly.finish(&[("", OPSET), (DOMAIN, 1)]);
         proto.producer_name = Some("Caffe".to_owned());
         let name = proto.graph.as_ref().map(|graph| graph.name().to_owned()).unwrap_or_default();

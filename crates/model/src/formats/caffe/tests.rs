@@ -203,3 +203,59 @@ fn weights_beside_a_network_are_those_of_its_layers() {
         model.provenance().losses
     );
 }
+
+#[test]
+fn sizes_are_those_of_caffe_where_onnx_has_others_or_another_blob_counts() {
+    let text = format!(
+        "{INPUT}
+        layer {{ name: 'narrow' type: 'Pooling' bottom: 'data' top: 'narrow'
+          pooling_param {{ pool: MAX kernel_size: 1 stride: 2 }} }}
+        layer {{ name: 'odd' type: 'Pooling' bottom: 'narrow' top: 'odd'
+          pooling_param {{ pool: MAX kernel_size: 1 stride: 4 }} }}
+        layer {{ name: 'factor' type: 'Pooling' bottom: 'data' top: 'factor' pooling_param {{ global_pooling: true }} }}
+        layer {{ name: 'scaled' type: 'Axpy' bottom: 'factor' bottom: 'data' bottom: 'data' top: 'scaled' }}
+        layer {{ name: 'after' type: 'ReLU' bottom: 'scaled' top: 'after' }}"
+    );
+    let (model, shapes) = inferred(&text);
+    let op_type = |name: &str| model.graph().node_by_name(name).unwrap().op_type;
+
+    assert_eq!((op_type("narrow"), &dims(&model, &shapes, "narrow")[..]), ("Pooling", &[1, 3, 17, 17][..]));
+    // 32 points by steps of 2: the last window of Caffe's begins behind them. 17 by steps of 4: the last begins within the image, for both.
+    assert_eq!((op_type("odd"), &dims(&model, &shapes, "odd")[..]), ("MaxPool", &[1, 3, 5, 5][..]));
+    assert_eq!(dims(&model, &shapes, "after"), [1, 3, 32, 32]);
+}
+
+#[test]
+fn layers_without_names_or_of_one_name_have_weights_of_their_own() {
+    let layer = |name: &str, kernel: u32| {
+        format!(
+            "layer {{ {name} type: 'Convolution' bottom: 'data' top: 'c{kernel}'
+            convolution_param {{ num_output: 8 kernel_size: {kernel} bias_term: false }} }}"
+        )
+    };
+    for name in ["", "name: 'same'"] {
+        let (model, _) = inferred(&format!("{INPUT}{}{}", layer(name, 3), layer(name, 5)));
+        let sizes: Vec<_> = model
+            .proto()
+            .graph
+            .iter()
+            .flat_map(|graph| &graph.initializer)
+            .map(|weights| weights.dims.clone())
+            .collect();
+        assert_eq!(sizes, [vec![8, 3, 3, 3], vec![8, 3, 5, 5]], "{name}");
+    }
+}
+
+#[test]
+fn other_texts_with_words_of_a_network_are_none() {
+    for text in [
+        "# a program\ninput_shape = (224, 224)\nlayers: {\n",
+        "const x = 3\nlayers: {\n",
+        "input_shape,output_shape\n1,2\n",
+        "Quoted:\n\n    layer {\n",
+    ] {
+        assert!(!is_one(text.as_bytes()), "{text}");
+    }
+    assert!(is_one(b"# Caffe\n\nname: \"net\"\nlayer\n{\n name: 'a' }\n"));
+    assert!(is_one(INPUT.replace("input_shape", "layer {}\ninput_shape").as_bytes()));
+}

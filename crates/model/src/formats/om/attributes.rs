@@ -46,6 +46,19 @@ pub(super) enum AttributeValue<'b> {
 const KEY: u64 = 1;
 const VALUE: u64 = 2;
 
+/// The longest name of an attribute, in bytes.
+const LONGEST_NAME: usize = 256;
+/// The longest word of an attribute, in bytes: texts of the dictionary can be used any number of times.
+const LONGEST_WORD: usize = 4096;
+/// The most words of one attribute.
+const MOST_WORDS: usize = 4096;
+
+/// Texts where they lie: each is used many times, so that none may be a copy. Those that aren't UTF-8 become empty.
+fn lent(texts: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
+    let lies_there = |text: &Cow<'_, str>| matches!(text, Cow::Borrowed(_));
+    texts.into_iter().map(|text| if lies_there(&text) { text } else { Cow::Borrowed("") }).collect()
+}
+
 impl<'b> Dictionary<'b> {
     /// The dictionary of a model, empty where it has none, and what is wrong with it.
     pub fn of(model: Message<'b>) -> (Self, Vec<String>) {
@@ -53,8 +66,8 @@ impl<'b> Dictionary<'b> {
         let plain = Self::default();
         for (key, attribute) in plain.attributes(model, MODEL_ATTRIBUTES) {
             match (&*key, attribute.value(&plain)) {
-                ("attr_name_enum", Some(AttributeValue::Texts(texts))) => dictionary.names = texts,
-                ("attr_value_enum", Some(AttributeValue::Texts(texts))) => dictionary.texts = texts,
+                ("attr_name_enum", Some(AttributeValue::Texts(texts))) => dictionary.names = lent(texts),
+                ("attr_value_enum", Some(AttributeValue::Texts(texts))) => dictionary.texts = lent(texts),
                 ("attrs_use_string_value", Some(AttributeValue::Ints(flags))) => {
                     dictionary.has_texts = flags.iter().map(|flag| *flag != 0).collect();
                 }
@@ -92,7 +105,8 @@ impl<'b> Dictionary<'b> {
             number = number.checked_mul(127)?.checked_add(usize::from(*digit).checked_sub(1)?)?;
         }
         let has_texts = self.has_texts.get(number).copied().unwrap_or(false);
-        Some((self.names.get(number)?.clone(), has_texts))
+        let name = self.names.get(number).filter(|name| name.len() <= LONGEST_NAME)?;
+        Some((name.clone(), has_texts))
     }
 
     fn text(&self, number: i64) -> Option<Cow<'b, str>> {
@@ -155,8 +169,11 @@ impl AttributeValue<'_> {
     /// The words; one or several.
     pub fn words(&self) -> Vec<String> {
         match self {
-            Self::Text(text) => vec![text.to_string()],
-            Self::Texts(texts) => texts.iter().map(ToString::to_string).collect(),
+            Self::Text(text) if text.len() <= LONGEST_WORD => vec![text.to_string()],
+            Self::Texts(texts) => {
+                let short = texts.iter().filter(|text| text.len() <= LONGEST_WORD);
+                short.take(MOST_WORDS).map(ToString::to_string).collect()
+            }
             _ => Vec::new(),
         }
     }

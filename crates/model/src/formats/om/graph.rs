@@ -78,12 +78,16 @@ pub(super) fn assemble<'b>(
         fields.by_ref().for_each(drop);
         fields.fault
     };
+    let left = reader.graphs.len().saturating_sub(reader.entered.len());
     let Reader { mut assembly, cut, unconnected, .. } = reader;
     let losses = &mut assembly.provenance.losses;
     losses.extend(
         fault.map(|fault| format!("the model's graph is damaged: {fault}; what comes before was read")),
     );
     losses.extend(cut);
+    if left > 0 {
+        losses.push(format!("{left} of the graphs are run by nothing that was read, and were left out"));
+    }
     losses.extend(unconnected.sentence(
         "of the graphs are those of conditions and loops, and stand beside the operator that runs them",
     ));

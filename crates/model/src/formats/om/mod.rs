@@ -23,7 +23,9 @@ pub(crate) const DOMAIN: &str = "ascend";
 
 /// Whether a file is one, by its first bytes.
 pub(crate) fn is_one(head: &[u8]) -> bool {
-    head.starts_with(b"IMOD")
+    // Texts can begin alike; a header's size, which follows, is a small number.
+    let size = head.get(4..8).and_then(|four| Some(u32::from_le_bytes(four.try_into().ok()?)));
+    head.starts_with(b"IMOD") && size.is_none_or(|size| size <= 1 << 16)
 }
 
 /// Reads a model. Its weights stay where they are.

@@ -89,7 +89,7 @@ impl Session {
         let source = Source::at(&place.path)?;
         // Of these, files that lie beside them are read as well.
         let is_om = place.path.extension().is_some_and(|it| it.eq_ignore_ascii_case("om"));
-        if is_om || source.is(&formats::ascend_operators::FORMAT) {
+        if is_om || source.is_other_model() || source.is(&formats::ascend_operators::FORMAT) {
             self.folders.find(&place.path.parent().unwrap_or(&place.path).to_string_lossy())?;
         }
         // The folder of a device is read as part of the profile above it.

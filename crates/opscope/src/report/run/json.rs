@@ -40,7 +40,7 @@ struct Answer<'a> {
     unrecorded_iterations: Vec<IterationRow>,
     before: Vec<Phase<'a>>,
     inside_ns: i64,
-    between_ns: i64,
+    between_ns: Option<i64>,
     operator_time_ns: i64,
     graph: Graph,
     operators: Vec<OperatorRow<'a>>,
@@ -178,7 +178,7 @@ impl<'a> Answer<'a> {
             unrecorded_iterations: unrecorded.collect(),
             before: before.collect(),
             inside_ns: nanoseconds(summary.inside),
-            between_ns: nanoseconds(summary.between),
+            between_ns: report.trace.run.layer_times.is_placed().then(|| nanoseconds(summary.between)),
             operator_time_ns: nanoseconds(summary.operator_time),
             graph: Graph {
                 exact: report.matching.exact,

@@ -144,6 +144,11 @@ fn coverage(report: &RunReport<'_>) -> String {
     let whole = summary.inside + summary.between;
     let share =
         |part: Nanoseconds| units::percent(if whole.0 > 0 { part.0 as f64 / whole.0 as f64 } else { 0.0 });
+    if !report.trace.run.layer_times.is_placed() {
+        let operators = count(summary.operators.len(), "operator");
+        let inside = units::duration(summary.inside);
+        return format!("{inside} in {operators}; the time between them wasn't recorded");
+    }
     let iteration = match () {
         () if summary.is_of_whole_profile => "the whole profile",
         () if summary.scale == 1.0 => "an iteration",
