@@ -22,7 +22,7 @@ pub(crate) fn time(value: f64, nanoseconds: f64) -> Option<Nanoseconds> {
 
 /// The nanoseconds of a millisecond, for [`time`].
 pub(crate) const MILLI: f64 = 1e6;
-/// Those of a microsecond.
+/// The nanoseconds of a microsecond.
 pub(crate) const MICRO: f64 = 1e3;
 
 /// The most executions that one file's counts may stand for: a row that goes beyond is told as one, so that a short
@@ -49,7 +49,7 @@ pub(crate) struct Layer {
     pub origins: Vec<String>,
     pub inputs: Vec<Value>,
     pub outputs: Vec<Value>,
-    /// What else is told of it: keys and texts.
+    /// Anything else that is told of it: keys and texts.
     pub attributes: Vec<(&'static str, String)>,
 }
 
@@ -237,7 +237,7 @@ fn attributes(texts: &[(&'static str, String)]) -> Option<String> {
 pub(crate) fn parts(total: Nanoseconds, count: u64, so_far: u64) -> impl Iterator<Item = Nanoseconds> {
     let fits = count > 0 && so_far.saturating_add(count) <= MOST_EXECUTIONS;
     let count = if fits { count as i64 } else { 1 };
-    // What doesn't divide goes to the first of them.
+    // The rest of the division goes to the first of them.
     let (part, rest) = (total.0 / count, total.0 % count);
     (0..count).map(move |index| Nanoseconds(part + i64::from(index < rest)))
 }

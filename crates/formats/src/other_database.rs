@@ -159,7 +159,7 @@ fn most_rows(database: &Connection) -> i64 {
 pub struct Broken {
     /// How many rows came before.
     pub before: u64,
-    /// What SQLite says.
+    /// SQLite's words.
     pub error: rusqlite::Error,
 }
 

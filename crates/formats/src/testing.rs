@@ -129,7 +129,7 @@ fn add_fact(run: &mut RunFacts, random: &mut Random) {
         1 => run.format = Some(random.one_of(&ProfileFormat::ALL)),
         2 => run.threads = Some(number as u32),
         3 => run.peak_memory = Some(Bytes(number)),
-        // What has no place is on no timeline.
+        // Tasks without a place are on no timeline.
         4 => {
             run.layer_times = random.one_of(
                 &TimeBasis::ALL.map(|basis| if basis.is_placed() { basis } else { TimeBasis::Totals }),

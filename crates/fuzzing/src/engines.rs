@@ -1,4 +1,4 @@
-//! What engines tell of a small network, to begin with: each a text that opscope itself made up.
+//! Profiles of a small network by each engine, to begin with: each a text that opscope itself made up.
 
 /// TensorRT: the profile, the layers and the times.
 pub const TENSORRT: [&str; 3] = [

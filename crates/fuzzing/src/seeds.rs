@@ -338,7 +338,7 @@ fn space() -> Vec<u8> {
     out
 }
 
-/// What engines tell without starts, for their readers (whose numbers are those of the target) and for their folders.
+/// Profiles of engines, which tell no starts, for their readers (whose numbers are those of the target) and for their folders.
 fn engines(corpus: &Path) {
     let texts: [(u8, &str, &[u8]); 12] = [
         (0, "tensorrt", TENSORRT[0].as_bytes()),

@@ -1,11 +1,11 @@
-//! What a format is, in words for people: where it comes from, what is read of it, and on what that was tried.
+//! Descriptions of formats in words for people: where it comes from, what is read of it, and on what that was tried.
 
 use opscope_trace::words;
 
 /// The words about a format, as `opscope formats` lists them. Texts are parts of sentences without a full stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// What kind of thing it describes.
+    /// The kind of thing that it describes.
     pub kind: FormatKind,
     /// The programs that write it, with the versions that were seen.
     pub from: &'static str,

@@ -168,7 +168,7 @@ fn overview(place: &Place, path: &str) -> Value {
     place.done(&["analyze", path, "--json"]).json()["overview"].clone()
 }
 
-/// What every profile without starts has to be: known by its content, told as such, and drawn nowhere.
+/// Asserts that a profile without starts is as each has to be: known by its content, told as such, and drawn nowhere.
 fn draws_nothing(place: &Place, path: &str, kind: &str) {
     let info = place.done(&["info", path]).stdout;
     assert!(info.contains(kind), "{info}");

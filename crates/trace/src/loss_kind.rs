@@ -40,7 +40,7 @@ words! {
         OnnxRuntime = "onnx-runtime",
         /// Graph profiles of MegEngine.
         MegEngine = "megengine",
-        /// What inference engines and frameworks tell of their layers.
+        /// Layers as inference engines and frameworks tell of them.
         Engine = "inference-engine",
         /// The files of small-chip boards.
         Board = "board",

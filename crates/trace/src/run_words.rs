@@ -49,15 +49,15 @@ words! {
         Svp = "SVP",
         /// A graph profile of MegEngine.
         MegEngine = "MegEngine graph profile",
-        /// What TensorRT's `trtexec` exports.
+        /// Exports of TensorRT's `trtexec`.
         TensorRt = "TensorRT",
-        /// What OpenVINO's `benchmark_app` leaves.
+        /// Reports of OpenVINO's `benchmark_app`.
         OpenVino = "OpenVINO",
-        /// What TensorFlow Lite's `benchmark_model` tells.
+        /// Reports of TensorFlow Lite's `benchmark_model`.
         TensorFlowLite = "TensorFlow Lite",
-        /// What ncnn's benchmarks tell.
+        /// Reports of ncnn's benchmarks.
         Ncnn = "ncnn",
-        /// What MNN's benchmarks tell.
+        /// Reports of MNN's benchmarks.
         Mnn = "MNN",
         /// The table that PyTorch's profiler prints.
         PyTorchTable = "PyTorch key_averages",

@@ -30,7 +30,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What a timeline of a trace holds, but for its bytes.
+    /// The content of a timeline of a trace, but for its bytes.
     pub(crate) fn counts(trace: &Trace, layout: &Layout, launches: &Launches) -> Self {
         let rows: usize = layout.lanes.iter().map(|lane| lane.rows.len()).sum();
         let marks = trace.ranges.kind().iter().filter(|&&kind| kind == RangeKind::Mark).count();
@@ -214,7 +214,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// What a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
+/// Facts that a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
 /// zero, facts and remarks about the run, and losses. `read::own` reads it.
 pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<i64, String>)> {
     let mut rows = vec![

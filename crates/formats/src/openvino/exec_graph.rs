@@ -88,7 +88,7 @@ impl ExecGraph {
                     };
                     node.iter_mut().for_each(|node| side.of(&mut node.layer, grow));
                 }
-                // What follows are edges.
+                // Edges follow.
                 (b"layers", true) => {
                     is_closed = true;
                     break;

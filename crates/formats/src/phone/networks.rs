@@ -10,7 +10,7 @@ use super::{any_line, lines};
 use crate::layers::{Layers, MILLI, time};
 use crate::reading::Stop;
 
-/// What MNN puts before a network.
+/// The mark that MNN puts before a network.
 const MNN: &str = "[ - ] ";
 
 /// A line, taken apart.

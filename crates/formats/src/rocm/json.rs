@@ -54,7 +54,7 @@ pub fn read_json(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         let mut take = |scanner: &mut Scanner<'_>| {
             number += 1;
             let mut process = Process::default();
-            // What was read before a fault is kept.
+            // Records before a fault are kept.
             let read = process.read(scanner);
             process.enter(&mut reader, number);
             read
@@ -91,7 +91,7 @@ struct Record {
     stream: Option<u64>,
 }
 
-/// What is told of one process.
+/// The records of one process.
 #[derive(Default)]
 struct Process {
     pid: u64,

@@ -170,7 +170,7 @@ fn json_makes_the_same_rows_as_tables() {
         losses(&trace),
         [(LossKind::RecordEndsBeforeStart, 1), (LossKind::PlacelessRecord, 2), (LossKind::MissingLaunch, 1),]
     );
-    // What was read before the damage is kept.
+    // Records before the damage are kept.
     let cut = &JSON.as_bytes()[..JSON.find("\"memory_copy\"").unwrap() + 30];
     let trace = read_json(cut, &Stop::default()).unwrap();
     assert_eq!((trace.tasks.len(), trace.api_calls.len()), (1, 1));

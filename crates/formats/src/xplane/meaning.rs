@@ -1,11 +1,11 @@
-//! What planes, lines and the values beside events mean.
+//! The meaning of planes, lines and the values beside events.
 
 use opscope_trace::{DeviceKind, ExecutionUnit};
 
 use super::event::Event;
 use super::metadata::{EventKind, Plane, Stat};
 
-/// What a plane is about.
+/// The subject of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Device(DeviceKind, u32),
@@ -38,7 +38,7 @@ impl Role {
     }
 }
 
-/// What a line of a device holds.
+/// The content of a device's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Operators or kernels that run one after another.
@@ -48,7 +48,7 @@ pub enum Content {
     /// Waits.
     Waits,
     Steps,
-    /// What other lines have as well.
+    /// Events that other lines have as well.
     Repeated,
     Ranges,
 }

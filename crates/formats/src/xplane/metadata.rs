@@ -32,7 +32,7 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// What events of one kind have in common.
+/// The properties that events of one kind have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventKind<'a> {
     pub name: &'a [u8],

@@ -276,7 +276,7 @@ impl Reader {
         if content == Content::Waits || is_copy {
             return task;
         }
-        // What a kind of event tells of its operator holds for all of them, unless an event names its own.
+        // The operator that a kind of event tells holds for all of them, unless an event names its own.
         if known.hlo_op.is_empty()
             && let Some(operator) = kind.operator
         {

@@ -1,4 +1,4 @@
-//! What OpenVINO's `benchmark_app` leaves: counters with the executable graph beside them, and the graph alone.
+//! Files that OpenVINO's `benchmark_app` leaves: counters with the executable graph beside them, and the graph alone.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What TensorRT's `trtexec` exports: profiles with the layers and times beside them, times, layers.
+//! Files that TensorRT's `trtexec` exports: profiles with the layers and times beside them, times, layers.
 
 use std::path::{Path, PathBuf};
 

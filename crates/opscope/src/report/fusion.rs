@@ -17,7 +17,7 @@ use crate::terminal::{bold, dim, printable};
 pub struct Answer<'a> {
     /// The chains, where there is a model before its conversion.
     pub found: Option<Fusion>,
-    /// What the converter fused, where there is a converted model.
+    /// The operators that the converter fused, where there is a converted model.
     pub fused: Option<Fused>,
     /// How a batch is divided so that it fits the chip's L2.
     pub split: Option<Split>,

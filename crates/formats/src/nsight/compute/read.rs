@@ -93,7 +93,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             // The output of a further program begins with the headings again.
             Ok(true) if record == headers => continue,
             Ok(true) if record.len() == names.len() => {}
-            // Whatever else the program printed.
+            // Anything else that the program printed.
             Ok(true) | Err(_) => {
                 kernels.unreadable += 1;
                 continue;

@@ -1,4 +1,4 @@
-//! What a recording holds, while its trace is made: the same of a database and of lines of JSON.
+//! The content of a recording, while its trace is made: the same of a database and of lines of JSON.
 
 use opscope_trace::{
     ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, LossKind, Nanoseconds, NumberMap, Operator,

@@ -24,7 +24,7 @@ pub struct Track {
     pub counter: Option<CounterTrack>,
 }
 
-/// What is counted on a track.
+/// The quantity that is counted on a track.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CounterTrack {
     pub unit: u64,

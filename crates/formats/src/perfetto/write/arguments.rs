@@ -58,7 +58,7 @@ impl Arguments<'_, '_, '_> {
         push_bytes(self.out, event::ANNOTATIONS, self.scratch);
     }
 
-    /// What is known of an operator.
+    /// The facts about an operator.
     pub fn operator(&mut self, trace: &Trace, id: OperatorId) {
         let operator: Operator = trace.operators.get(id);
         let text = |id| trace.strings.get(id);

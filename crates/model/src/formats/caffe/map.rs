@@ -1,4 +1,4 @@
-//! What each layer becomes: an operator of ONNX where the meaning is the same, its own type elsewhere.
+//! The operator that each layer becomes: an operator of ONNX where the meaning is the same, its own type elsewhere.
 //!
 //! Differences that are no difference of meaning in inference: pooling by averages counts the padding, batch
 //! normalisation has no scale and shift of its own (those inputs are left out), and a scale with a shift is a product

@@ -95,7 +95,7 @@ pub(super) struct Header {
 #[derive(Debug)]
 pub(super) struct Container<'b> {
     pub header: Header,
-    /// Those of all models, in order.
+    /// The partitions of all models, in order.
     pub partitions: Vec<Partition<'b>>,
     /// Sentences on what the file lacks.
     pub losses: Vec<String>,
