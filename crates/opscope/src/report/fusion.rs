@@ -134,7 +134,7 @@ impl Fused {
                 _ => added.push(named()),
             }
         }
-        (!before.is_empty()).then(|| Self { operators, before: before.len(), fused, added })
+        (!before.is_empty()).then_some(Self { operators, before: before.len(), fused, added })
     }
 }
 

@@ -42,7 +42,7 @@ pub fn looks_like(head: &[u8]) -> bool {
         if scanner.peek() == Some(b'{') {
             // The last line may be cut off, which is an error behind what was found.
             let _ = scanner.entries("an object", |scanner, name| {
-                is_one |= EVENTS.contains(&&*name.bytes);
+                is_one |= EVENTS.contains(&name.bytes);
                 scanner.skip().map(drop)
             });
         }

@@ -31,7 +31,7 @@ impl Weights {
         };
         let mut fields = Message::new(&bytes, 0).fields();
         let mut blobs: HashMap<String, Vec<Bytes>> = HashMap::new();
-        while let Some((field, layer)) = fields.next() {
+        for (field, layer) in fields.by_ref() {
             let (name, blob) = match field {
                 100 => (1, 7),
                 2 => (4, 6),
