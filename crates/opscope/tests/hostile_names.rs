@@ -190,8 +190,7 @@ fn a_name_of_any_length_that_is_not_there_is_told_at_once() {
     let answer = place.fails(1, &["no operator of this profile has 'xxx"], &["where", &wanted, "long.json"]);
     assert!(!answer.stderr.contains("did you mean") && answer.stderr.len() < 20_000, "{}", answer.stderr);
     // As a pattern it would take as many steps.
-    let answer = place.fails(2, &["it has 100001 bytes"], &["analyze", "long.json", "--name", &wanted]);
-    assert!(answer.stderr.len() < 20_000, "{}", answer.stderr);
+    place.fails(2, &["it has 100001 bytes"], &["analyze", "long.json", "--name", &wanted]);
     let model = place.sample("mask-ssd");
     let input = format!("{wanted}=1");
     let answer = place.fails(2, &["the model has no input named 'xxx"], &["run", &model, "--input", &input]);

@@ -26,7 +26,7 @@ import { visible_table } from "./visible_table.js";
  */
 export function timeline_screen(app) {
   const { profile } = app;
-  if (profile.rows.length === 0) return { element: h("div", { class: "empty" }, h("p", null, t(profile.overview.tasks > 0 ? "timeline_no_starts" : "timeline_empty")), why_empty(app)), dispose: () => {} };
+  if (profile.rows.length === 0) return { element: h("div", { class: "empty" }, h("p", null, t("timeline_empty")), why_empty(app)), dispose: () => {} };
 
   const help = `timeline-help${app.is_other ? "-before" : ""}`;
   const filter = signal("");
