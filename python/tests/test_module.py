@@ -153,6 +153,8 @@ def ctrl_c_ends_long_work_and_others_run_meanwhile(p):
             turns[0] += 1
 
     threading.Thread(target=turn, daemon=True).start()
+    # Whoever starts this in the background may have had the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     begun = time.monotonic()
