@@ -214,8 +214,8 @@ fn a_profile_of_jax_has_its_kernels_operators_calls_launches_and_steps() {
                      JOIN strings ON strings.id = name_id";
     assert_eq!(row(&place, profile, operators), serde_json::json!({"names": 1, "name": "dot.7"}));
     // Both devices tell of the same three steps, which count once.
-    let expected = [("noted-by-profiler".to_owned(), 1), ("repeated-slice".to_owned(), 3)];
-    assert_eq!(losses(&place, profile), expected);
+    let lost = [("noted-by-profiler".to_owned(), 1), ("repeated-slice".to_owned(), 3)];
+    assert_eq!(losses(&place, profile), lost);
     let steps = "SELECT count(*) steps FROM iterations";
     assert_eq!(row(&place, profile, steps), serde_json::json!({"steps": 3}));
     is_answered(&place, profile);
