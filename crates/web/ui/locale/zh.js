@@ -282,7 +282,7 @@ export const zh = {
   peak_memory: "内存峰值",
   peak_memory_at: "内存峰值出现在 {name}。",
   every_inference: "每一次推理",
-  no_inferences_why: "该数据没有标记推理。程序的区间标记，或用 opscope 采集，可显示每次推理的起止。",
+  no_inferences_why: "该数据没有标记推理；可用 opscope collect 采集。",
   inference_plot: "{n} 次推理的耗时，每次一个点",
   recorded: "打点",
   not_recorded: "未打点",

@@ -61,23 +61,19 @@ function latency_card(app) {
     return h("section", { class: "card headline" }, h("h2", null, t("latency")), h("p", { class: "figure" }, about(overview.wall_ns ?? overview.operator_time_ns)), h("p", { class: "soft" }, t("no_latency")),
       facts_list([[t("executions"), count(overview.tasks)], [t("busy"), known(overview.busy_ns)], [t("idle"), known(overview.idle_ns)]]));
   }
-  if (overview.summed_runs && latency.count === 1) {
-    return h("section", { class: "card headline" },
-      h("h2", null, t("latency")),
-      h("p", { class: "figure" }, about(latency.mean_ns), h("span", { class: "figure-note" }, t("mean_of_sum", { n: count(overview.summed_runs) }))),
-      why_empty(app));
-  }
+  // A profile may tell one inference that is the mean of many, of which nothing else is known.
+  const runs = latency.count === 1 && overview.summed_runs;
   const basis = latency.basis === "unrecorded" ? "basis_unrecorded" : "basis_recorded";
   return h("section", { class: "card headline" },
     h("h2", null, t("latency")),
-    h("p", { class: "figure" }, about(latency.median_ns), h("span", { class: "figure-note" }, t("median_of", { n: count(latency.count) }))),
-    facts_list([
+    h("p", { class: "figure" }, about(latency.median_ns), h("span", { class: "figure-note" }, t(runs ? "mean_of_sum" : "median_of", { n: count(runs || latency.count) }))),
+    runs ? why_empty(app) : [facts_list([
       [t("mean"), about(latency.mean_ns)], [t("p90"), about(latency.p90_ns)], [t("p99"), about(latency.p99_ns)],
       [t("min"), about(latency.min_ns)], [t("max"), about(latency.max_ns)], [t("variation"), percent(latency.coefficient_of_variation)],
       [t("peak_memory"), overview.peak_memory_bytes === null ? "" : bytes(overview.peak_memory_bytes)],
     ]),
     h("p", { class: "soft" }, t(basis), latency.recording_ratio !== null && latency.recording_ratio !== undefined ? ` ${t("recording_ratio", { ratio: latency.recording_ratio.toFixed(2) })}` : ""),
-    overview.peak_memory_operator ? h("p", { class: "soft" }, t("peak_memory_at", { name: shown(overview.peak_memory_operator) })) : null);
+    overview.peak_memory_operator ? h("p", { class: "soft" }, t("peak_memory_at", { name: shown(overview.peak_memory_operator) })) : null]);
 }
 
 // A time, or nothing where the profile tells no starts.
