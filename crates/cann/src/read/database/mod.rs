@@ -38,62 +38,40 @@ mod texts;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use opscope_trace::{LossKind, Nanoseconds, Trace};
 use rusqlite::Connection;
 
 use crate::database::schema;
-use opscope_formats::other_database::{self as query, from_bytes, has_journal, make_readable, open};
+use opscope_formats::other_database::{self as query, Tables, open};
+pub use opscope_formats::other_database::{ReadError, ReadProblem};
 use opscope_formats::reading::Stop;
-use opscope_formats::sqlite::{HEADER_BYTES, missing_bytes, stoppable};
 use reader::Reader;
 
 /// The table whose steps are summed up by link.
 pub(super) const LINKS: &str = schema::COMMUNICATION_TASK_INFO.name;
 
-/// A database that could not be read as a trace.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", path.display())]
-pub struct ReadError {
-    /// The database.
-    pub path: PathBuf,
-    /// The problem.
-    pub problem: ReadProblem,
-}
-
-/// A problem of a database.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadProblem {
-    /// The system refused.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// SQLite can't read it at all.
-    #[error("this is no SQLite database, or a damaged one: {0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// Whoever asked for it wants it no more.
-    #[error("the reading was stopped")]
-    Stopped,
-    /// None of the tables that make a trace is there.
-    #[error(
-        "this SQLite database has none of the tables TASK, CANN_API, PYTORCH_API, MSTX_EVENTS, StepTraceTime and CommAnalyzer*"
-    )]
-    NoTables,
-}
-
 /// The tables of which one at least must be there.
 const PRINCIPAL_TABLES: [&str; 4] =
     [schema::TASK.name, schema::CANN_API.name, "PYTORCH_API", schema::MSTX_EVENTS.name];
 
+const TABLES: Tables = Tables {
+    names: "TASK, CANN_API, PYTORCH_API, MSTX_EVENTS, StepTraceTime and CommAnalyzer*",
+    are_in: has_principal_table,
+    read: |database, stop| Reader::new(database, stop).read(),
+    short: LossKind::ShortDatabase,
+    journal: LossKind::JournalBeside,
+};
+
 /// Whether a file is a database of the Ascend tools, by its tables.
 pub fn looks_like(path: &Path) -> bool {
-    open(path).is_ok_and(|database| has_tables(&database))
+    TABLES.are_in_file(path)
 }
 
 /// Whether bytes are such a database.
 pub fn bytes_look_like(bytes: &[u8]) -> bool {
-    from_bytes(bytes).is_ok_and(|database| has_tables(&database))
+    TABLES.are_in_bytes(bytes)
 }
 
 /// Reads a database, which nothing may write to meanwhile and which is not written to.
@@ -104,19 +82,7 @@ pub fn bytes_look_like(bytes: &[u8]) -> bool {
 /// When it can't be opened, is no SQLite database, or has none of the tables that make a trace; and where
 /// `stop` was wanted.
 pub fn read_file(path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
-    let read = || {
-        // SQLite's own message doesn't tell a missing file from one that can't be read.
-        let file = std::fs::File::open(path)?;
-        let length = file.metadata()?.len();
-        let mut header = Vec::with_capacity(HEADER_BYTES);
-        file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-        let mut trace = read_database(&stoppable(open(path)?, stop)?, missing_bytes(&header, length), stop)?;
-        if has_journal(path) {
-            trace.count_loss(LossKind::JournalBeside, 1, "-wal");
-        }
-        Ok(trace)
-    };
-    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+    TABLES.read_file(path, stop)
 }
 
 /// Reads a database from its bytes; `path` only names them in errors.
@@ -124,9 +90,7 @@ pub fn read_file(path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
 /// # Errors
 /// The errors of [`read_file`].
 pub fn read_bytes(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
-    let missing = missing_bytes(bytes, bytes.len() as u64);
-    let read = || read_database(&stoppable(from_bytes(bytes)?, stop)?, missing, stop);
-    read().map_err(|problem| ReadError { path: path.to_owned(), problem })
+    TABLES.read_bytes(bytes, path, stop)
 }
 
 /// The first time of a database's tasks or calls, since 1970, if it can be read.
@@ -138,27 +102,6 @@ pub(super) fn first_time(path: &Path) -> Option<Nanoseconds> {
         database.query_row(&sql, [], |row| row.get::<_, i64>(0)).ok()
     };
     [schema::TASK.name, "CANN_API", "PYTORCH_API"].iter().find_map(first_of).map(Nanoseconds)
-}
-
-/// Reads the tables of a database that lacks so many bytes of those that its header tells.
-fn read_database(database: &Connection, missing: u64, stop: &Stop) -> Result<Trace, ReadProblem> {
-    let is_damaged = make_readable(database)?;
-    if !has_principal_table(database) {
-        return Err(ReadProblem::NoTables);
-    }
-    let mut trace = Reader::new(database, stop).read();
-    if stop.is_wanted() {
-        return Err(ReadProblem::Stopped);
-    }
-    if is_damaged || missing > 0 {
-        let detail = if missing > 0 { format!("{missing} bytes are missing") } else { String::new() };
-        trace.count_loss(LossKind::ShortDatabase, 1, &detail);
-    }
-    Ok(trace)
-}
-
-fn has_tables(database: &Connection) -> bool {
-    make_readable(database).is_ok() && has_principal_table(database)
 }
 
 fn has_principal_table(database: &Connection) -> bool {

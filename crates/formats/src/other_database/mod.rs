@@ -3,8 +3,9 @@
 //!
 //! A file from anywhere may be damaged, or made to be read for ever; nothing of it is computed but what is asked.
 
-use std::borrow::Cow;
+mod whole;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use opscope_trace::Nanoseconds;
@@ -12,6 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, Row};
 
 use crate::reading::decimal;
+pub use whole::{ReadError, ReadProblem, Tables};
 
 /// Opens a database as a file that nobody changes: no lock is taken and nothing written beside it,
 /// so that it may lie in a folder that can only be read.
