@@ -92,9 +92,17 @@ pub fn write_within(trace: &Trace, span: RangeInclusive<u64>, mut out: impl Writ
 /// # Errors
 /// The system's own, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<Written, WriteError> {
+    into_file(path, |file| write(trace, file))
+}
+
+/// Writes a timeline into a file, which appears only when it is whole.
+pub(crate) fn into_file(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<Written>,
+) -> Result<Written, WriteError> {
     let mut written = Written::default();
     opscope_files::write_atomically(path, |file| {
-        written = write(trace, file)?;
+        written = write(file)?;
         Ok(())
     })
     .map_err(|source| WriteError { path: path.to_owned(), source })?;

@@ -20,7 +20,7 @@ use std::path::Path;
 use opscope_timeline::{Launches, Layout};
 use opscope_trace::Trace;
 
-use crate::chrome::{WriteError, Written};
+use crate::chrome::{WriteError, Written, into_file};
 use head::push_head;
 use piece::{Encoder, Slices};
 
@@ -66,13 +66,7 @@ pub fn write(trace: &Trace, mut out: impl Write + Send) -> io::Result<Written> {
 /// # Errors
 /// The system's own, with the path.
 pub fn write_file(trace: &Trace, path: &Path) -> Result<Written, WriteError> {
-    let mut written = Written::default();
-    opscope_files::write_atomically(path, |file| {
-        written = write(trace, file)?;
-        Ok(())
-    })
-    .map_err(|source| WriteError { path: path.to_owned(), source })?;
-    Ok(written)
+    into_file(path, |file| write(trace, file))
 }
 
 /// How many rows are encoded at once: a few hundred kilobytes, so that a thread's buffer stays in its cache.
