@@ -107,9 +107,9 @@ impl ExecGraph {
         Ok(graph)
     }
 
-    /// How many of the names are nodes of this graph.
-    pub fn known<'n>(&self, names: impl Iterator<Item = &'n str>) -> usize {
-        names.filter(|name| self.by_name.contains_key(*name)).count()
+    /// Whether a name is one of its own.
+    pub fn knows(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
     }
 
     /// The node of a name.

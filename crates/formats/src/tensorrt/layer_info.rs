@@ -73,9 +73,9 @@ impl LayerInfo {
         self.layers.is_empty()
     }
 
-    /// How many of the names are layers of this engine.
-    pub fn known<'n>(&self, names: impl Iterator<Item = &'n str>) -> usize {
-        names.filter(|name| self.layers.contains_key(*name)).count()
+    /// Whether a name is one of its own.
+    pub fn knows(&self, name: &str) -> bool {
+        self.layers.contains_key(name)
     }
 
     /// The layer of a name.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
+use opscope_trace::{LossKind, Trace};
 
 use crate::OpenError;
 use crate::look::Look;
@@ -46,5 +47,49 @@ pub(super) fn only(folder: &Path, what: &'static str, mut found: Vec<PathBuf>) -
     match found.len() {
         1 => Ok(found.remove(0)),
         _ => Err(OpenError::Several { path: folder.to_owned(), what, found }),
+    }
+}
+
+/// Descriptions of a profile's operators in files beside it: the one of several that knows most of them.
+pub(super) struct Described<D> {
+    /// The description, if one knows more than half of the operators: those of other networks share some names.
+    pub best: Option<D>,
+    /// The files with other descriptions, or with none that can be read.
+    pub others: Vec<PathBuf>,
+}
+
+impl<D> Described<D> {
+    /// Reads the descriptions of a kind beside a profile; `knows` says whether one has an operator of a name.
+    pub(super) fn beside(
+        path: &Path,
+        alone: &Trace,
+        is: impl Fn(&Look) -> bool,
+        read: impl Fn(&Path) -> Option<D>,
+        knows: impl Fn(&D, &str) -> bool,
+    ) -> Self {
+        let (mut best, mut others) = (None::<(usize, D)>, Vec::new());
+        for found in files_beside(path, is) {
+            let Some(description) = read(&found) else {
+                others.push(found);
+                continue;
+            };
+            let names = alone.operators.name().iter().map(|name| alone.strings.get(*name));
+            let known = names.filter(|name| knows(&description, name)).count();
+            match known * 2 > alone.operators.len() {
+                false => others.push(found),
+                true if best.as_ref().is_none_or(|(best, _)| known > *best) => {
+                    best = Some((known, description))
+                }
+                true => {}
+            }
+        }
+        Self { best: best.map(|(_, description)| description), others }
+    }
+
+    /// Counts what was left out.
+    pub(super) fn count_others(&self, trace: &mut Trace) {
+        for path in &self.others {
+            trace.count_loss(LossKind::OtherNetwork, 1, &path.display().to_string());
+        }
     }
 }

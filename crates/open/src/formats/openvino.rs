@@ -7,9 +7,9 @@ use opscope_formats::openvino::{
     self, ExecGraph, is_json_key, looks_like_counters, looks_like_exec_graph, read_counters,
     read_json_counters,
 };
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::Trace;
 
-use super::beside::{bytes, files_beside, files_in, only};
+use super::beside::{Described, bytes, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
@@ -85,14 +85,12 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
                 counters(&input, graph, stop).map_err(|error| OpenError::at(path, error))
             };
             let alone = read(None)?;
-            let (graph, others) = graph_beside(path, &alone, stop);
-            let mut trace = match &graph {
+            let graphs = graph_beside(path, &alone, stop);
+            let mut trace = match &graphs.best {
                 None => alone,
                 Some(graph) => read(Some(graph))?,
             };
-            for path in others {
-                trace.count_loss(LossKind::OtherNetwork, 1, &path.display().to_string());
-            }
+            graphs.count_others(&mut trace);
             Ok(trace)
         },
         &stop,
@@ -107,22 +105,8 @@ fn counters(input: &Input, graph: Option<&ExecGraph>, stop: &Stop) -> Result<Tra
     }
 }
 
-/// The graph beside counters that knows most of their nodes, and files with those of other networks.
-fn graph_beside(path: &Path, alone: &Trace, stop: &Stop) -> (Option<ExecGraph>, Vec<PathBuf>) {
-    let names = || alone.operators.name().iter().map(|name| alone.strings.get(*name));
-    let (mut best, mut others) = (None::<(usize, ExecGraph)>, Vec::new());
-    for found in files_beside(path, is_graph) {
-        let Some(graph) = bytes(&found, stop).ok().and_then(|bytes| ExecGraph::read(&bytes, stop).ok())
-        else {
-            others.push(found);
-            continue;
-        };
-        let known = graph.known(names());
-        match known * 2 > alone.operators.len() {
-            false => others.push(found),
-            true if best.as_ref().is_none_or(|(best, _)| known > *best) => best = Some((known, graph)),
-            true => {}
-        }
-    }
-    (best.map(|(_, graph)| graph), others)
+/// The graph beside counters that knows most of their nodes.
+fn graph_beside(path: &Path, alone: &Trace, stop: &Stop) -> Described<ExecGraph> {
+    let read = |found: &Path| ExecGraph::read(&bytes(found, stop).ok()?, stop).ok();
+    Described::beside(path, alone, is_graph, read, ExecGraph::knows)
 }

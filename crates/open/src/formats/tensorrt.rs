@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use opscope_formats::tensorrt::{self, Beside, Kind, LayerInfo};
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::Trace;
 
-use super::beside::{bytes, files_beside, files_in, only};
+use super::beside::{Described, bytes, files_beside, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
@@ -92,15 +92,13 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
                 tensorrt::read_profile(&input, beside, stop).map_err(|error| OpenError::at(path, error))
             };
             let alone = read(Beside::default())?;
-            let (layers, others) = layers_beside(path, &alone, stop);
+            let mut layers = layers_beside(path, &alone, stop);
             let times = times_beside(path, stop);
-            let mut trace = match (&layers, &times) {
+            let mut trace = match (layers.best.take(), times) {
                 (None, None) => alone,
-                _ => read(Beside { layers, times })?,
+                (layers, times) => read(Beside { layers, times })?,
             };
-            for path in others {
-                trace.count_loss(LossKind::OtherNetwork, 1, &path.display().to_string());
-            }
+            layers.count_others(&mut trace);
             Ok(trace)
         },
         &stop,
@@ -108,24 +106,11 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
     Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
 }
 
-/// The layers beside a profile that know most of its names, and files with those of other engines.
-fn layers_beside(path: &Path, alone: &Trace, stop: &Stop) -> (Option<LayerInfo>, Vec<PathBuf>) {
-    let names = || alone.operators.name().iter().map(|name| alone.strings.get(*name));
-    let (mut best, mut others) = (None::<(usize, LayerInfo)>, Vec::new());
-    for found in files_beside(path, |look| kind(look) == Some(Kind::LayerInfo)) {
-        let Some(info) = bytes(&found, stop).ok().and_then(|bytes| LayerInfo::read(&bytes).ok()) else {
-            others.push(found);
-            continue;
-        };
-        let known = info.known(names());
-        // Engines of the same network share some names.
-        match known * 2 > alone.operators.len() {
-            false => others.push(found),
-            true if best.as_ref().is_none_or(|(best, _)| known > *best) => best = Some((known, info)),
-            true => {}
-        }
-    }
-    (best.map(|(_, info)| info), others)
+/// The layers beside a profile that know most of its names.
+fn layers_beside(path: &Path, alone: &Trace, stop: &Stop) -> Described<LayerInfo> {
+    let is = |look: &Look| kind(look) == Some(Kind::LayerInfo);
+    let read = |found: &Path| LayerInfo::read(&bytes(found, stop).ok()?).ok();
+    Described::beside(path, alone, is, read, LayerInfo::knows)
 }
 
 /// The times beside a profile. Of several, or beside several profiles, nothing tells which belongs to which.
