@@ -9,7 +9,7 @@ use crate::checks;
 use crate::claim::{Claims, Savings, together};
 use crate::finding::{Done, Finding, NotRun, Report, Whole};
 use crate::outcome::{Cause, Found, Outcome};
-use crate::rewrites::Does;
+use crate::rewrites::{self, Does};
 use crate::rule::{Confidence, Kind, Rule, rules};
 use crate::settings::Settings;
 use crate::subject::Subject;
@@ -120,8 +120,9 @@ fn share(saves: Option<Nanoseconds>, whole: Option<Nanoseconds>) -> Option<f64> 
 
 /// Says what opscope's rewrites do of the advice of a rule.
 fn does(subject: &Subject<'_>, rule: &Rule) -> Option<Does> {
-    // Models of other formats are converted, not rewritten.
-    subject.model.filter(|model| model.kind() == ModelKind::Onnx)?;
+    if subject.model?.kind() != ModelKind::Onnx {
+        return rewrites::named(&rule.auto).map(|_| Does::OtherFormat);
+    }
     subject.rewrites.as_ref()?.does(&rule.auto, subject.target)
 }
 

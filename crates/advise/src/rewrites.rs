@@ -23,6 +23,8 @@ pub enum Does {
     Nowhere(String),
     /// All that the rule's rewrites make are operators that the target lacks, such as these.
     Unsuitable(String),
+    /// The model is of another format than ONNX, the only one that is rewritten.
+    OtherFormat,
 }
 
 /// The ids and groups of rewrites, with commas between them, that the words of
