@@ -1,0 +1,65 @@
+//! Two ranks of a run: as texts, as databases, and as a set.
+
+use std::path::{Path, PathBuf};
+
+use opscope_formats::reading::Stop;
+use opscope_reach::{ImportOptions, Keep, import};
+use opscope_reach_sample::{Fault, Layout, Options};
+
+use super::corpus::{files, folders, name_of, save};
+use crate::packing::{Packed, RANKS, SET};
+
+/// Two ranks with two steps and a fault, written below a folder in both forms. Returns the folders of databases and of
+/// texts.
+pub(super) fn two_ranks(work: &Path) -> (PathBuf, PathBuf) {
+    let layout = Layout::of(2).expect("a layout");
+    let faults = vec![Fault::LateInput { rank: 1, microseconds: 2_000.0 }];
+    let options = Options { layers: 1, microbatches: 1, faults, texts: true, ..Options::new(layout) };
+    let collection = opscope_reach_sample::write(work, &options, &|_| {}).expect("space on disk");
+    (collection.path.join("db"), collection.path.join("text"))
+}
+
+/// Two ranks as texts, and as a set.
+pub(super) fn ranks(corpus: &Path, work: &Path) {
+    let (databases, texts) = two_ranks(work);
+    let mut packed = Packed::default();
+    for (rank, folder) in folders(&texts).iter().enumerate() {
+        for path in files(folder) {
+            let place = path.strip_prefix(folder).expect("a file below it").to_string_lossy().into_owned();
+            let name = format!("host0_{rank}_20251009080000000_ascend_pt/{place}");
+            packed.add(RANKS, &name, &std::fs::read(&path).expect("a readable file"));
+        }
+    }
+    save(corpus, "ranks", "two", &packed.to_input());
+
+    let set = work.join("set");
+    let options = ImportOptions { run: "run".into(), shard: None, keep: Keep::All, jobs: 1 };
+    import(&[databases], &set, &options, &Stop::default(), &|_| {}).expect("space on disk");
+    let mut packed = Packed::default();
+    for path in files(&set) {
+        // The names of a part's files tell of its ranks and their data, where those of a list are always the same.
+        let place = path.strip_prefix(&set).expect("a file below it").to_string_lossy();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let content = std::fs::read(&path).expect("a readable file");
+        match String::from_utf8(content) {
+            Ok(text) => {
+                packed.add(SET, &place.replace(&*stem, "part"), text.replace(&*stem, "part").as_bytes())
+            }
+            Err(parquet) => packed.add(SET, &place.replace(&*stem, "part"), parquet.as_bytes()),
+        }
+    }
+    packed.add(SET, "opscope.json", &std::fs::read(set.join("opscope.json")).expect("a readable file"));
+    save(corpus, "rank_set", "two", &packed.to_input());
+}
+
+/// The databases of two ranks.
+///
+/// # Panics
+/// If they can't be made.
+pub fn rank_databases() -> Vec<Vec<u8>> {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let (databases, _) = two_ranks(work.path());
+    let of_ranks = folders(&databases).into_iter().flat_map(|folder| files(&folder));
+    let is_profile = |path: &PathBuf| name_of(path).starts_with("ascend_pytorch_profiler");
+    of_ranks.filter(is_profile).map(|path| std::fs::read(path).expect("a database")).collect()
+}
