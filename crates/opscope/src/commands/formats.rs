@@ -14,8 +14,8 @@ Examples:
   opscope formats --markdown                 the table of the README
   opscope formats --json
 
-What a path is shows from its content, whatever it is called: opscope info PATH says of which format it
-is. Where no real file was at hand, the format is marked as untested on one.";
+A file's content shows its format, whatever it is called: opscope info PATH names it.
+Where no real file was at hand, the format is marked as untested on one.";
 
 /// The options of `opscope formats`.
 #[derive(Debug, Args)]
