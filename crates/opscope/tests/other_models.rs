@@ -130,7 +130,10 @@ fn a_network_of_caffe_is_described_fused_and_advised_like_onnx() {
     let text = place.done(&["advise", "net.prototxt", "--target", "cann-310"]).stdout;
     assert!(text.contains("175 to 350; take 176 to 351"), "{text}");
     assert!(!text.contains("opscope rewrite net.prototxt"), "a network can't be rewritten:\n{text}");
-    assert!(text.contains("but  opscope rewrites ONNX models only") && !text.contains("; rewrite G"), "{text}");
+    assert!(
+        text.contains("but  opscope rewrites ONNX models only") && !text.contains("; rewrite G"),
+        "{text}"
+    );
     place.fails(1, &["a network of Caffe", "convert it to ONNX"], &["run", "net.prototxt"]);
     // Cut off: the layers before are there.
     place.write("cut.prototxt", &NETWORK[..NETWORK.len() - 120]);

@@ -65,7 +65,7 @@ impl Tables {
 
     /// Reads a database, which nothing may write to meanwhile and which is not written to.
     ///
-    /// What was left out is counted in [`Trace::losses`].
+    /// Rows that were left out are counted in [`Trace::losses`].
     ///
     /// # Errors
     /// When it can't be opened, is no SQLite database, or has none of the tables; and where `stop` was wanted.

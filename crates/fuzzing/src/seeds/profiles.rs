@@ -5,7 +5,7 @@ use std::path::Path;
 
 use opscope_cann::{
     Data, ExportOptions, Joined, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
-    export_timeline, write_sample,
+    export_timeline,
 };
 use opscope_cann_raw::Chip;
 

@@ -133,7 +133,9 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
             return Some(format!("opscope's rewrite would make {op_type}, which the target lacks"));
         }
         Does::OtherFormat => {
-            return Some("opscope rewrites ONNX models only; change the network that this one is made of".to_owned());
+            return Some(
+                "opscope rewrites ONNX models only; change the network that this one is made of".to_owned(),
+            );
         }
     };
     let each: Vec<String> = rewrites
