@@ -1,0 +1,39 @@
+//! The inputs that lie in the repository, beside those that are made today.
+
+use std::path::{Path, PathBuf};
+
+use opscope_fuzzing::seeds::{Sources, write};
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { all.extend(files(&path)) } else { all.push(path) }
+    }
+    all
+}
+
+#[test]
+fn the_inputs_of_the_repository_are_those_that_are_made_today() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let made = tempfile::tempdir().expect("a temporary directory");
+    write(made.path(), &Sources::default());
+    let made_files = files(made.path());
+    assert!(made_files.len() > 100, "{} inputs", made_files.len());
+    let mut other = Vec::new();
+    for path in made_files {
+        let name = path.strip_prefix(made.path()).expect("a file below it");
+        let kept = std::fs::read(kept.join(name));
+        // The manifest of a set has the time at which it was made.
+        let is_dated = name.starts_with("rank_set");
+        let is_same = kept.is_ok_and(|kept| is_dated || Some(kept) == std::fs::read(&path).ok());
+        if !is_same {
+            other.push(name.display().to_string());
+        }
+    }
+    assert!(
+        other.is_empty(),
+        "to make them anew: cargo test --workspace --test fuzz -- --write-seeds fuzz/seeds\n{other:#?}"
+    );
+}
