@@ -36,6 +36,16 @@ struct Entry {
     key: PublicKey,
 }
 
+impl Entry {
+    fn has(&self, key: &PublicKey) -> bool {
+        self.key.key_data() == key.key_data()
+    }
+
+    fn revokes(&self, key: &PublicKey) -> bool {
+        self.marker == Marker::Revoked && self.has(key)
+    }
+}
+
 /// The entries of a file about one host.
 #[derive(Clone, Debug, Default)]
 pub struct KnownKeys {
@@ -85,8 +95,12 @@ impl KnownKeys {
         Self { entries: entries(text, &format!("[{host}]:{port}")), without_port: entries(text, &host) }
     }
 
-    /// Judges a key that the host shows.
+    /// Judges a key that the host shows. A line that revokes it is heeded above all, also where it names the host
+    /// without the port: OpenSSH doesn't look there while a key is known with the port.
     pub fn standing(&self, key: &PublicKey) -> Standing {
+        if let Some(entry) = self.entries.iter().chain(&self.without_port).find(|entry| entry.revokes(key)) {
+            return Standing::Revoked { line: entry.line };
+        }
         match standing_among(&self.entries, key) {
             // As OpenSSH does: a key that is known without the port is good at any port.
             Standing::Unknown => match standing_among(&self.without_port, key) {
@@ -114,16 +128,13 @@ fn kind(algorithm: &Algorithm) -> Algorithm {
     }
 }
 
+/// The standing of a key that none of the entries revokes.
 fn standing_among(entries: &[Entry], key: &PublicKey) -> Standing {
-    let is_same = |entry: &Entry| entry.key.key_data() == key.key_data();
-    let of = |marker| entries.iter().filter(move |entry| entry.marker == marker);
-    if let Some(entry) = of(Marker::Revoked).find(|entry| is_same(entry)) {
-        return Standing::Revoked { line: entry.line };
-    }
-    if of(Marker::None).any(is_same) {
+    let mut own = entries.iter().filter(|entry| entry.marker == Marker::None);
+    if own.clone().any(|entry| entry.has(key)) {
         return Standing::Known;
     }
-    of(Marker::None).next().map_or(Standing::Unknown, |entry| Standing::Changed { line: entry.line })
+    own.next().map_or(Standing::Unknown, |entry| Standing::Changed { line: entry.line })
 }
 
 /// The readable lines that name `host`, which is in lower case.

@@ -107,6 +107,18 @@ fn the_hosts_that_openssh_trusts_are_trusted_and_no_others() {
 }
 
 #[test]
+fn a_key_that_was_revoked_without_the_port_is_refused_where_it_is_known_with_it() {
+    // OpenSSH looks for the name without its port only where none is known with it, and lets such a key in.
+    let Some(board) = board() else { return };
+    let own = public_key(&board.path("host_key"));
+    let text = format!("[127.0.0.1]:{} {own}\n@revoked 127.0.0.1 {own}\n", board.port);
+    fs::write(board.path("known_hosts"), text).unwrap();
+    assert!(ssh_accepts(&board, false), "OpenSSH is as strict by now");
+    let error = opscope_testing::board::fail(&board.request());
+    assert!(error.contains("REVOKED") && error.contains("line 2"), "{error}");
+}
+
+#[test]
 fn a_key_that_was_revoked_by_a_line_with_tabs_is_refused() {
     // OpenSSH 9.2 passes over a marker with a tab behind it if a blank follows later in the line, so
     // that the key is good; whoever wrote the line wanted it refused.
