@@ -19,6 +19,7 @@ pub struct Recording {
     /// How many records named a text that isn't there.
     missing_texts: u64,
     operators: NumberMap<u32, OperatorId>,
+    names_of_calls: NumberMap<u32, StringId>,
     threads: NumberMap<u64, ThreadId>,
     streams: NumberMap<(u32, u64), StreamId>,
     /// The devices of contexts by process and number.
@@ -100,16 +101,20 @@ impl Recording {
     }
 
     /// A call's name without the version of the interface, which the exporter appends: `cudaLaunchKernel_v7000`.
+    /// Any number of calls may have one name, so it is looked at once.
     fn name_of_call(&mut self, id: Option<i64>) -> StringId {
         let full = self.text(id);
-        let text = self.trace.strings.get(full);
-        let versioned = text.rsplit_once("_v").filter(|(_, version)| {
-            (4..=5).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit())
-        });
-        match versioned.map(|(name, _)| name.to_owned()) {
-            Some(name) => self.trace.strings.intern(&name),
-            None => full,
-        }
+        let strings = &mut self.trace.strings;
+        *self.names_of_calls.entry(full.index() as u32).or_insert_with(|| {
+            let text = strings.get(full);
+            let versioned = text.rsplit_once("_v").filter(|(_, version)| {
+                (4..=5).contains(&version.len()) && version.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            match versioned.map(|(name, _)| name.to_owned()) {
+                Some(name) => strings.intern(&name),
+                None => full,
+            }
+        })
     }
 
     /// Adds a kernel, whose names stand by their ids: the full one, the one without arguments, the linker's.
