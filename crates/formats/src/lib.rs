@@ -22,7 +22,7 @@
 //! A module uses only those below it.
 //!
 //! ```text
-//! perfetto, xplane: over protobuf, the wire format;  nsight: over other_database, tables of other programs
+//! perfetto, xplane: over the crate protobuf, the wire format;  nsight: over other_database, tables of other programs
 //! chrome      megengine      onnxruntime      sqlite      rocm      perf       a module for each format
 //! tensorrt  openvino  tflite  phone  pytorch_table      those that tell no starts, over layers: their rows
 //!                                             sqlite_file  pages of SQLite's files      (public, for vendors' databases)
@@ -43,7 +43,6 @@ pub mod other_database;
 pub mod perf;
 pub mod perfetto;
 pub mod phone;
-pub mod protobuf;
 pub mod pytorch_table;
 pub mod reading;
 pub mod rocm;

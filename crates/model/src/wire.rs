@@ -271,24 +271,14 @@ impl Walk<'_> {
     }
 
     fn varint(&mut self, end: usize, start: usize) -> Result<u64, Fault> {
-        let mut value = 0u64;
-        for shift in (0..70).step_by(7) {
-            if self.position >= end {
-                let cut_here = end == self.bytes.len();
-                return Err(if cut_here {
-                    self.truncated("", 0, start)
-                } else {
-                    Fault::Malformed { offset: start }
-                });
-            }
-            let byte = self.bytes[self.position];
-            self.position += 1;
-            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-            if byte < 0x80 {
-                return Ok(value);
-            }
+        let rest = &self.bytes[self.position..end];
+        if let Some((value, length)) = opscope_protobuf::varint(rest) {
+            self.position += length;
+            return Ok(value);
         }
-        Err(Fault::Malformed { offset: start })
+        // Ten bytes hold the longest.
+        let is_cut = rest.len() < 10 && end == self.bytes.len();
+        Err(if is_cut { self.truncated("", 0, start) } else { Fault::Malformed { offset: start } })
     }
 
     /// The fault of a field that is cut off, with the path to it: `graph.node[3].attribute[0]`.

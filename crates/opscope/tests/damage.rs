@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::{Answer, Place};
-use opscope_formats::protobuf::{push_bytes, push_message, push_number};
+use opscope_protobuf::{push_bytes, push_message, push_number};
 use serde_json::Value;
 
 /// The commands that ask one profile, with the type of an operator that it has.

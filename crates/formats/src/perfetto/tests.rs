@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::fields::{annotation, clock, event, interned, legacy, packet, snapshot, thread, track};
 use super::{looks_like, read, write};
 use crate::chrome;
-use crate::protobuf::{push_bytes, push_fixed64, push_message, push_number};
 use crate::testing::any_trace;
+use opscope_protobuf::{push_bytes, push_fixed64, push_message, push_number};
 
 /// A packet.
 fn packet_of(fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {

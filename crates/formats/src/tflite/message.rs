@@ -12,8 +12,8 @@ use opscope_trace::{LossKind, Trace};
 
 use super::{Operator, ReadError, Runs};
 use crate::layers::{MICRO, time};
-use crate::protobuf::{Fault, Fields, Value};
 use crate::reading::Stop;
+use opscope_protobuf::{Fault, Fields, Value};
 
 /// The fields of a message, and whether it breaks off: then the part of the last that is there is among them.
 fn fields(message: &[u8]) -> (Vec<(u32, Value<'_>)>, bool) {

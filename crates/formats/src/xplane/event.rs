@@ -1,6 +1,9 @@
 //! Lines and their events.
 
-use crate::protobuf::{Fields, Value};
+use opscope_protobuf::{Fields, Value};
+
+use super::metadata::{EventKind, Plane};
+use super::stat::Known;
 
 /// The head of a line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,8 +82,14 @@ impl<'a> Event<'a> {
         Some((start, end.checked_sub(start)?))
     }
 
-    /// The values, as messages.
-    pub fn stats(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        Fields::of(self.body).flatten().filter(|(field, _)| *field == 4).map(|(_, value)| value.bytes())
+    /// The values, and those of its kind.
+    pub fn known(&self, plane: &Plane<'a>, kind: &EventKind<'a>) -> Known<'a> {
+        let mut known = Known::default();
+        for (_, value) in Fields::of(self.body).flatten().filter(|(field, _)| *field == 4) {
+            if let Some((name, stat)) = plane.stat(value.bytes()) {
+                known.take(name, stat);
+            }
+        }
+        known.or(&kind.known)
     }
 }

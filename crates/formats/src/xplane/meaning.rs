@@ -2,8 +2,7 @@
 
 use opscope_trace::{DeviceKind, ExecutionUnit};
 
-use super::event::Event;
-use super::metadata::{EventKind, Plane, Stat};
+use super::stat::Known;
 
 /// The subject of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,50 +72,21 @@ pub fn content_of(line: &[u8], has_streams: bool) -> Content {
     }
 }
 
-/// The values beside an event that mean something to opscope.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    pub category: &'a [u8],
-    pub hlo_op: &'a [u8],
-    pub tf_op: &'a [u8],
-    pub flops: Option<u64>,
-    pub correlation: Option<u64>,
-    /// Where an operator ran, which makes it one.
-    pub is_operator: bool,
-}
-
-impl<'a> Known<'a> {
-    pub fn take(&mut self, name: &[u8], stat: Stat<'a>) {
-        match name {
-            b"hlo_category" => self.category = stat.text(),
-            b"hlo_op" => (self.hlo_op, self.is_operator) = (stat.text(), true),
-            b"tf_op" | b"name_scope" if self.tf_op.is_empty() => self.tf_op = stat.text(),
-            b"flops" => self.flops = stat.number(),
-            b"correlation_id" => self.correlation = stat.number().filter(|number| *number != 0),
-            _ => {}
-        }
-    }
-
-    pub fn of(plane: &Plane<'a>, kind: &EventKind<'a>, event: &Event<'a>) -> Self {
-        let mut known = Self::default();
-        for body in event.stats() {
-            if let Some((name, stat)) = plane.stat(body) {
-                known.take(name, stat);
-            }
-        }
-        if kind.operator.is_none() {
-            plane.each_stat_of_kind(kind, |name, stat| known.take(name, stat));
-        } else if known.category.is_empty() {
-            known.category = kind.category;
-        }
-        known
-    }
-}
+/// No word within a name is longer; a whole one may be as long as the file, and be looked at for each event.
+const LONGEST_WORD: usize = 1_000;
 
 /// The name of an operator in the text of its HLO: `copy-start.2` of `%copy-start.2 = f32[8] copy-start(%a)`.
 pub fn hlo_name(text: &[u8]) -> &[u8] {
-    let name = text.strip_prefix(b"%").and_then(|rest| rest.split(|byte| *byte == b' ').next());
-    name.unwrap_or(text)
+    let rest = text.strip_prefix(b"%").unwrap_or_default();
+    let space = rest.iter().take(LONGEST_WORD).position(|byte| *byte == b' ');
+    space.map_or(text, |space| &rest[..space])
+}
+
+/// The type of an operator that TensorFlow names `path/name:Type`; nothing of another name.
+pub fn tf_type(name: &[u8]) -> &[u8] {
+    let end = name.len().saturating_sub(LONGEST_WORD);
+    let colon = name[end..].iter().rposition(|byte| *byte == b':');
+    colon.map_or(&[], |colon| &name[end + colon + 1..])
 }
 
 /// Begins of the names and categories of collective operations.

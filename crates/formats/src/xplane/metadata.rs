@@ -1,47 +1,19 @@
 //! The metadata of a plane: what its events and values are called.
 
+use opscope_protobuf::{Fault, Fields, Value};
 use opscope_trace::{NumberMap, OperatorId};
 
-use crate::protobuf::{Fault, Fields, Value};
-
-/// A value beside an event.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stat<'a> {
-    /// A whole number.
-    Whole(i64),
-    /// A number.
-    Double(f64),
-    /// A text.
-    Text(&'a [u8]),
-}
-
-impl<'a> Stat<'a> {
-    /// The text; nothing of a number.
-    pub fn text(self) -> &'a [u8] {
-        if let Self::Text(text) = self { text } else { &[] }
-    }
-
-    /// A whole number from 0.
-    pub fn number(self) -> Option<u64> {
-        match self {
-            Self::Whole(number) => u64::try_from(number).ok(),
-            Self::Double(number) if number >= 0.0 && number < u64::MAX as f64 => Some(number as u64),
-            Self::Double(_) => None,
-            Self::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
-        }
-    }
-}
+use super::stat::{Known, Stat};
 
 /// The properties that events of one kind have in common.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventKind<'a> {
     pub name: &'a [u8],
     pub display_name: &'a [u8],
-    /// The message, for its values.
-    pub body: &'a [u8],
-    /// The operator and its category, once an event of this kind was met.
+    /// The values that hold for all of them.
+    pub known: Known<'a>,
+    /// The operator, once an event of this kind was met.
     pub operator: Option<OperatorId>,
-    pub category: &'a [u8],
 }
 
 /// The metadata of one plane.
@@ -62,12 +34,13 @@ impl<'a> Plane<'a> {
     /// Reads all but the lines.
     pub fn read(body: &'a [u8]) -> Self {
         let mut plane = Self::default();
+        let mut kinds = Vec::new();
         let fields = Fields::of(body);
         for field in fields.clone() {
             match field {
                 Ok((2, value)) => plane.name = value.bytes(),
                 Ok((3, Value::Bytes(line))) => plane.lines.push(line),
-                Ok((4, value)) => plane.take_kind(value.bytes()),
+                Ok((4, value)) => kinds.push(value.bytes()),
                 Ok((5, value)) => {
                     if let Some((number, body)) = entry(value.bytes()) {
                         plane.stats.insert(number, bytes_of(body, 2));
@@ -85,18 +58,29 @@ impl<'a> Plane<'a> {
                 }
             }
         }
+        // The names of values may stand behind the kinds that have them.
+        for (number, body) in kinds.into_iter().filter_map(entry) {
+            let kind = plane.kind(body);
+            plane.kinds.insert(number, kind);
+        }
         plane
     }
 
-    fn take_kind(&mut self, body: &'a [u8]) {
-        let Some((number, body)) = entry(body) else { return };
-        let kind = EventKind {
-            name: bytes_of(body, 2),
-            display_name: bytes_of(body, 4),
-            body,
-            ..EventKind::default()
-        };
-        self.kinds.insert(number, kind);
+    fn kind(&self, body: &'a [u8]) -> EventKind<'a> {
+        let mut kind = EventKind::default();
+        for (field, value) in Fields::of(body).flatten() {
+            match field {
+                2 => kind.name = value.bytes(),
+                4 => kind.display_name = value.bytes(),
+                5 => {
+                    if let Some((name, stat)) = self.stat(value.bytes()) {
+                        kind.known.take(name, stat);
+                    }
+                }
+                _ => {}
+            }
+        }
+        kind
     }
 
     /// The name and value of a stat.
@@ -120,17 +104,6 @@ impl<'a> Plane<'a> {
     pub fn own_stat(&self, name: &str) -> Option<Stat<'a>> {
         let stats = self.own.iter().filter_map(|body| self.stat(body));
         stats.into_iter().find(|(known, _)| *known == name.as_bytes()).map(|(_, stat)| stat)
-    }
-
-    /// Hands the values of a kind of events on.
-    pub fn each_stat_of_kind(&self, kind: &EventKind<'a>, mut stat: impl FnMut(&'a [u8], Stat<'a>)) {
-        for (field, value) in Fields::of(kind.body).flatten() {
-            if field == 5
-                && let Some((name, value)) = self.stat(value.bytes())
-            {
-                stat(name, value);
-            }
-        }
     }
 }
 

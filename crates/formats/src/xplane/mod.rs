@@ -22,6 +22,7 @@ mod event;
 mod meaning;
 mod metadata;
 mod read;
+mod stat;
 
 #[cfg(test)]
 mod tests;

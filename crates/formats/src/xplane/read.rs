@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
+use opscope_protobuf::{Fault, Fields, Value};
 use opscope_trace::{
     ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
     OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
 };
 
 use super::event::{Event, Line};
-use super::meaning::{Content, Known, Role, content_of, hlo_name, unit_of};
+use super::meaning::{Content, Role, content_of, hlo_name, tf_type, unit_of};
 use super::metadata::{EventKind, Plane};
-use crate::protobuf::{Fault, Fields, Value};
+use super::stat::Known;
 use crate::reading::{Iterations, Launches, Stop, WALL_CLOCK};
 
 /// Bytes that are no space.
@@ -131,6 +132,8 @@ struct Reader {
     has_device: bool,
     zero: i64,
     operators: HashMap<(StringId, StringId), OperatorId>,
+    /// The long texts, by where they lie: begin and length.
+    long_texts: HashMap<(usize, usize), StringId>,
     counted: u64,
     unreadable: u64,
     impossible: u64,
@@ -192,8 +195,16 @@ impl Reader {
         }
     }
 
+    /// The text of bytes of the space. Any number of events may name one text, which is only looked at once
+    /// where that takes longer than to find it by its place.
     fn text(&mut self, bytes: &[u8]) -> StringId {
-        self.trace.strings.intern(&String::from_utf8_lossy(bytes))
+        const LONG: usize = 64;
+        let strings = &mut self.trace.strings;
+        if bytes.len() < LONG {
+            return strings.intern(&String::from_utf8_lossy(bytes));
+        }
+        let place = (bytes.as_ptr().addr(), bytes.len());
+        *self.long_texts.entry(place).or_insert_with(|| strings.intern(&String::from_utf8_lossy(bytes)))
     }
 
     fn device(&mut self, plane: &mut Plane<'_>, kind: DeviceKind, number: u32) {
@@ -242,7 +253,7 @@ impl Reader {
         let name = self.text(line.name);
         let stream = self.places.stream(&mut self.trace, device, number, None, name);
         self.each_event(plane, line, |reader, plane, event, event_kind, start, duration| {
-            let known = Known::of(plane, &event_kind, event);
+            let known = event.known(plane, &event_kind);
             let task = reader.task(plane, event, event_kind, &known, content, kind);
             let task = Task { stream: Some(stream), start, duration, ..task };
             let task = reader.trace.tasks.push(task);
@@ -286,7 +297,7 @@ impl Reader {
         if known.hlo_op.is_empty()
             && let Some(row) = plane.kinds.get_mut(&event.kind)
         {
-            (row.operator, row.category) = (Some(operator), known.category);
+            row.operator = Some(operator);
         }
         Task { operator: Some(operator), ..task }
     }
@@ -294,18 +305,15 @@ impl Reader {
     /// The operator that an event ran: the HLO that it names, or itself.
     fn operator(&mut self, shown: &[u8], known: &Known<'_>) -> OperatorId {
         let name = if known.hlo_op.is_empty() { shown } else { known.hlo_op };
-        // TensorFlow names its own operators `path/name:Type`.
-        let colon = known.tf_op.iter().rposition(|byte| *byte == b':');
-        let tf_type = colon.map_or(&[] as &[u8], |colon| &known.tf_op[colon + 1..]);
+        let tf_type = tf_type(known.tf_op);
         let op_type = [known.category, tf_type, shown].into_iter().find(|text| !text.is_empty());
         let (name, op_type) = (self.text(name), self.text(op_type.unwrap_or_default()));
-        let attributes = (!known.tf_op.is_empty()).then(|| {
-            let text = String::from_utf8_lossy(known.tf_op);
-            let json = serde_json::json!({ "tf_op": text }).to_string();
-            self.trace.strings.intern(&json)
-        });
         let trace = &mut self.trace;
         *self.operators.entry((name, op_type)).or_insert_with(|| {
+            let attributes = (!known.tf_op.is_empty()).then(|| {
+                let text = String::from_utf8_lossy(known.tf_op);
+                trace.strings.intern(&serde_json::json!({ "tf_op": text }).to_string())
+            });
             trace.operators.push(Operator {
                 flops: known.flops.filter(|flops| *flops > 0),
                 attributes,
@@ -318,7 +326,9 @@ impl Reader {
         let mut place = 0;
         self.each_event(plane, line, |reader, _, _, kind, start, duration| {
             place += 1;
-            let name = std::str::from_utf8(kind.name).ok();
+            // No number has more digits, and a name may be as long as the file.
+            let name = Some(kind.name).filter(|name| name.len() <= 20);
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
             let number = name.and_then(|name| name.parse().ok()).unwrap_or(place);
             reader.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
         });
@@ -342,7 +352,7 @@ impl Reader {
             let thread = self.places.thread(&mut self.trace, process, line.number.cast_unsigned(), &name);
             let mut stream = None;
             self.each_event(plane, &line, |reader, plane, event, kind, start, duration| {
-                let known = Known::of(plane, &kind, event);
+                let known = event.known(plane, &kind);
                 if !reader.has_device && known.is_operator {
                     let stream = *stream.get_or_insert_with(|| reader.host_stream(thread, &line));
                     let task = reader.task(plane, event, kind, &known, Content::Work, DeviceKind::Cpu);

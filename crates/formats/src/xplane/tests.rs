@@ -3,7 +3,7 @@
 use opscope_trace::*;
 
 use super::{looks_like, read};
-use crate::protobuf::{push_bytes, push_fixed64, push_message, push_number};
+use opscope_protobuf::{push_bytes, push_fixed64, push_message, push_number};
 
 /// An entry of a map from numbers to messages.
 fn entry(out: &mut Vec<u8>, field: u32, number: u64, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -254,4 +254,46 @@ fn damage_and_odd_numbers_are_counted() {
     assert!(kinds.contains(&LossKind::CutProfile) && kinds.contains(&LossKind::UnnamedRecord), "{kinds:?}");
     assert!(read(b"").is_err() && read(b"\x08\x01").is_err());
     assert!(!looks_like(b"") && !looks_like(b"\x0a\x03\x08\x01") && !looks_like(b"{}"));
+}
+
+#[test]
+fn a_long_name_that_many_events_bear_is_looked_at_once() {
+    let space = |name: &str, events: u64| {
+        let mut out = Vec::new();
+        push_message(&mut out, 1, |plane| {
+            push_bytes(plane, 2, b"/device:TPU:0");
+            push_message(plane, 3, |line| {
+                push_bytes(line, 2, b"XLA Ops");
+                for number in 0..events {
+                    push_message(line, 4, |event| {
+                        push_number(event, 1, 1);
+                        push_number(event, 2, number * 5_000);
+                        push_number(event, 3, 3_000);
+                        // The operator, as the name of another value.
+                        push_message(event, 4, |stat| {
+                            push_number(stat, 1, 1);
+                            push_number(stat, 7, 2);
+                        });
+                    });
+                }
+            });
+            push_message(plane, 4, |entry| {
+                push_number(entry, 1, 1);
+                push_message(entry, 2, |kind| push_bytes(kind, 2, name.as_bytes()));
+            });
+            for (number, text) in [(1, "hlo_op"), (2, name)] {
+                push_message(plane, 5, |entry| {
+                    push_number(entry, 1, number);
+                    push_message(entry, 2, |row| push_bytes(row, 2, text.as_bytes()));
+                });
+            }
+        });
+        out
+    };
+    // 200 GB of names, if each were looked at.
+    let name = "x".repeat(1 << 20);
+    let trace = read(&space(&name, 100_000)).unwrap();
+    assert_eq!((trace.tasks.len(), trace.operators.len()), (100_000, 1));
+    let (_, operator) = trace.operators.iter().next().unwrap();
+    assert_eq!(trace.strings.get(operator.name).len(), 1 << 20);
 }

@@ -14,7 +14,7 @@ use crate::packing::{BOARD, OUTPUTS, PROFILE, pack};
 
 /// A space of a GPU with a kernel, and of the host with the call that launched it.
 pub(super) fn space() -> Vec<u8> {
-    use opscope_formats::protobuf::{push_bytes, push_message, push_number};
+    use opscope_protobuf::{push_bytes, push_message, push_number};
     let named = |out: &mut Vec<u8>, field: u32, names: &[&str]| {
         for (number, name) in names.iter().enumerate() {
             push_message(out, field, |entry| {

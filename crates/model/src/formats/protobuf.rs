@@ -1,12 +1,9 @@
-//! The fields of protocol buffers where they lie, without copies: messages are walked by whoever knows them.
-//!
-//! | bytes | field |
-//! |---|---|
-//! | varint | number · 8 + kind; kinds: 0 varint, 1 eight bytes, 2 a length (varint) and as many bytes, 5 four bytes |
-//!
-//! The layout is that of the public encoding guide. Nothing recurses here, so that depth costs nothing.
+//! Messages of a model's file with their places in it, so that a fault is told with its offset, and a message that
+//! is cut off is read as far as it goes.
 
 use std::borrow::Cow;
+
+use opscope_protobuf::{Fault, Value};
 
 use super::FormatError;
 
@@ -21,62 +18,43 @@ pub(crate) struct Message<'b> {
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wire<'b> {
-    Varint(u64),
-    Fixed32(u32),
-    Fixed64(u64),
-    Bytes(Message<'b>),
+pub(crate) struct Wire<'b> {
+    value: Value<'b>,
+    /// Where in the file its bytes begin, if it is of bytes.
+    offset: usize,
 }
 
 impl<'b> Wire<'b> {
     /// A number of the kinds that are sent as varints.
     pub fn int(self) -> i64 {
-        match self {
-            Self::Varint(value) | Self::Fixed64(value) => value as i64,
-            Self::Fixed32(value) => value.into(),
-            Self::Bytes(_) => 0,
-        }
+        self.value.signed()
     }
 
     /// The bytes of a message, text or packed list; nothing of a number.
     pub fn message(self) -> Message<'b> {
-        match self {
-            Self::Bytes(message) => message,
-            _ => Message { bytes: &[], offset: 0 },
-        }
+        Message { bytes: self.value.bytes(), offset: self.offset }
     }
 
     pub fn text(self) -> Cow<'b, str> {
-        String::from_utf8_lossy(self.message().bytes)
+        String::from_utf8_lossy(self.value.bytes())
     }
 
     pub fn float(self) -> f32 {
-        match self {
-            Self::Fixed32(bits) => f32::from_bits(bits),
-            _ => 0.0,
-        }
+        self.value.single()
     }
 
     /// Adds the numbers of a repeated field, which may be packed into one.
     pub fn push_ints(self, into: &mut Vec<i64>) {
-        match self {
-            Self::Bytes(message) => {
-                let mut rest = message.bytes;
-                while let Some(value) = varint(&mut rest) {
-                    into.push(value as i64);
-                }
-            }
-            other => into.push(other.int()),
-        }
+        into.extend(self.value.numbers().map(u64::cast_signed));
     }
 
     /// Adds the numbers of a repeated field of single precision, which may be packed into one.
     pub fn push_floats(self, into: &mut Vec<f32>) {
-        match self {
-            Self::Bytes(message) => {
-                into.extend(message.bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)));
+        match self.value {
+            Value::Bytes(bytes) => {
+                into.extend(bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)));
             }
-            other => into.push(other.float()),
+            number => into.push(number.single()),
         }
     }
 }
@@ -88,22 +66,22 @@ impl<'b> Message<'b> {
 
     /// The fields in order.
     pub fn fields(self) -> Fields<'b> {
-        Fields { rest: self.bytes, offset: self.offset, fault: None }
+        Fields { fields: opscope_protobuf::Fields::of(self.bytes), offset: self.offset, fault: None }
     }
 
     /// The fields in order, for those who keep what is there and need not tell of damage.
-    pub fn each(self) -> impl Iterator<Item = (u64, Wire<'b>)> {
+    pub fn each(self) -> impl Iterator<Item = (u32, Wire<'b>)> {
         let mut fields = self.fields();
         std::iter::from_fn(move || fields.next())
     }
 
     /// The first field of a number.
-    pub fn field(self, number: u64) -> Option<Wire<'b>> {
+    pub fn field(self, number: u32) -> Option<Wire<'b>> {
         self.each().find(|(found, _)| *found == number).map(|(_, value)| value)
     }
 
     /// The message or text in the first field of a number; empty if there is none.
-    pub fn sub(self, number: u64) -> Self {
+    pub fn sub(self, number: u32) -> Self {
         self.field(number).map_or(Self { bytes: &[], offset: self.offset }, Wire::message)
     }
 }
@@ -111,83 +89,34 @@ impl<'b> Message<'b> {
 /// The fields of a message. The last one may be cut off; then its beginning is given.
 #[derive(Debug)]
 pub(crate) struct Fields<'b> {
-    rest: &'b [u8],
+    fields: opscope_protobuf::Fields<'b>,
+    /// Where in the file the message begins.
     offset: usize,
     /// The first thing that is wrong, after which no field comes.
     pub fault: Option<FormatError>,
 }
 
-impl<'b> Fields<'b> {
-    fn fail<T>(&mut self, text: &str) -> Option<T> {
-        self.fault = Some(FormatError::at(self.offset, text));
-        self.rest = &[];
-        None
-    }
-
-    fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
-        self.rest = rest;
-        Some(taken)
-    }
-}
-
 impl<'b> Iterator for Fields<'b> {
-    type Item = (u64, Wire<'b>);
+    type Item = (u32, Wire<'b>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let before = self.rest.len();
-        let start = self.offset;
-        let Some(tag) = varint(&mut self.rest) else { return self.fail("a field's number is cut off") };
-        let number = tag >> 3;
-        let value = match tag & 7 {
-            _ if number == 0 => return self.fail("the bytes are no field of a message"),
-            0 => varint(&mut self.rest).map(Wire::Varint),
-            1 => {
-                self.take(8).and_then(|eight| Some(Wire::Fixed64(u64::from_le_bytes(eight.try_into().ok()?))))
+        let (number, value) = match self.fields.next()? {
+            Ok(field) => field,
+            Err(Fault::Cut(start)) => {
+                self.fault = Some(FormatError::at(self.offset + start, "a field is cut off"));
+                let (number, bytes) = self.fields.cut_content(start)?;
+                (number, Value::Bytes(bytes))
             }
-            5 => self.take(4).and_then(|four| Some(Wire::Fixed32(u32::from_le_bytes(four.try_into().ok()?)))),
-            2 => match varint(&mut self.rest) {
-                None => None,
-                Some(length) => {
-                    let offset = start + (before - self.rest.len());
-                    let whole = usize::try_from(length).ok().filter(|length| *length <= self.rest.len());
-                    let bytes = match whole {
-                        Some(length) => self.take(length).unwrap_or_default(),
-                        None => {
-                            let text = format!(
-                                "a field claims {length} bytes, and only {} are there",
-                                self.rest.len()
-                            );
-                            self.fault = Some(FormatError::at(start, text));
-                            std::mem::take(&mut self.rest)
-                        }
-                    };
-                    Some(Wire::Bytes(Message { bytes, offset }))
-                }
-            },
-            _ => return self.fail("the bytes are no field of a message"),
+            Err(Fault::Malformed(start)) => {
+                let text = "the bytes are no field of a message";
+                self.fault = Some(FormatError::at(self.offset + start, text));
+                return None;
+            }
         };
-        let Some(value) = value else { return self.fail("a field is cut off") };
-        self.offset = start + (before - self.rest.len());
-        Some((number, value))
+        // Behind a fault the position is the message's end, where a field that is cut off ends as well.
+        let offset = self.offset + self.fields.position() - value.bytes().len();
+        Some((number, Wire { value, offset }))
     }
-}
-
-/// A number in groups of seven bits, the lowest first.
-pub(crate) fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..70).step_by(7) {
-        let (first, after) = rest.split_first()?;
-        *rest = after;
-        value |= u64::from(first & 0x7f).checked_shl(shift).unwrap_or(0);
-        if *first < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::sequence::Names;
 use super::texts::{TextId, Texts};
 use crate::chrome::text::{push_number, push_string};
 use crate::json::Scanner;
-use crate::protobuf::{Fields, Value};
+use opscope_protobuf::{Fields, Value};
 
 /// How deep lists and objects may lie within each other; the scanner of JSON refuses deeper ones.
 const DEEPEST: u32 = 64;

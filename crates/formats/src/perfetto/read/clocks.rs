@@ -6,7 +6,7 @@
 use opscope_trace::NumberMap;
 
 use super::super::fields::{clock, snapshot};
-use crate::protobuf::Fields;
+use opscope_protobuf::Fields;
 
 /// A time that can't be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::packets::Packets;
 use super::slices::{Event, Part, Sample};
 use super::texts::{TextId, Texts};
 use super::tracks::TrackId;
-use crate::protobuf::Fields;
+use opscope_protobuf::Fields;
 
 impl Packets {
     /// Reads an event of a sequence; `time` is that of its packet, if it has one.
@@ -118,7 +118,7 @@ impl Packets {
                 run.clear();
                 for (number, value) in Fields::of(body).flatten() {
                     if number == event::ANNOTATIONS {
-                        crate::protobuf::push_bytes(&mut run, number, value.bytes());
+                        opscope_protobuf::push_bytes(&mut run, number, value.bytes());
                     }
                 }
                 let arguments = self.arguments(&run, sequence, texts);

@@ -23,9 +23,9 @@ use opscope_trace::{LossKind, Trace};
 use super::fields::packet;
 use crate::chrome::dialect::Dialect;
 use crate::chrome::read::make_trace;
-use crate::protobuf::{Fault, Fields, Value};
 use crate::reading::Stop;
 use document::{Frame, document};
+use opscope_protobuf::{Fault, Fields, Value};
 use packets::{Order, Packets};
 use texts::Texts;
 

@@ -17,8 +17,8 @@ use super::tracks::Tracks;
 use super::{ReadError, loss_of};
 use crate::chrome::read::Problems;
 use crate::chrome::text::push_number;
-use crate::protobuf::{Fields, Value};
 use crate::reading::{Stop, decimal};
+use opscope_protobuf::{Fields, Value};
 
 /// The order in which events are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use opscope_trace::NumberMap;
 use super::super::fields::{defaults, event, interned};
 use super::texts::{TextId, Texts};
 use super::tracks::TrackId;
-use crate::protobuf::{Fields, Value};
+use opscope_protobuf::{Fields, Value};
 
 /// The texts that the packets of a sequence name by numbers.
 #[derive(Default)]

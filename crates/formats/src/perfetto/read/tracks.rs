@@ -4,7 +4,7 @@ use opscope_trace::NumberMap;
 
 use super::super::fields::{counter, process, thread, track, tree};
 use super::texts::{TextId, Texts};
-use crate::protobuf::Fields;
+use opscope_protobuf::Fields;
 
 /// Names a track by its place in [`Tracks::all`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@ use opscope_trace::{DataType, Operator, OperatorId, TensorId, Trace};
 
 use super::super::fields::{annotation, event};
 use super::names::Names;
-use crate::protobuf::{push_bytes, push_number};
+use opscope_protobuf::{push_bytes, push_number};
 
 /// Appends arguments to an event.
 pub struct Arguments<'o, 'n, 't> {

@@ -6,7 +6,7 @@ use opscope_trace::Trace;
 use super::super::EVENTS;
 use super::super::fields::{metadata, packet, process, thread, trace as file, track};
 use crate::chrome::{other_data, process_number, thread_number};
-use crate::protobuf::{push_bytes, push_message, push_number};
+use opscope_protobuf::{push_bytes, push_message, push_number};
 
 /// The number of the track of a group.
 pub fn group_track(group: usize) -> u64 {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opscope_trace::{NumberMap, StringId, StringTable};
 
 use super::super::fields::interned;
-use crate::protobuf::{push_bytes, push_message, push_number};
+use opscope_protobuf::{push_bytes, push_message, push_number};
 
 /// The texts of a sequence, as the message in which its first packet tells them.
 pub struct Names<'t> {

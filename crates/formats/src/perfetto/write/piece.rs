@@ -12,7 +12,7 @@ use super::super::fields::{clock, defaults, event, packet, snapshot, trace as fi
 use super::arguments::Arguments;
 use super::head::{counter_track, lane_track};
 use super::names::Names;
-use crate::protobuf::{push_bytes, push_fixed64, push_message, push_number, push_varint};
+use opscope_protobuf::{push_bytes, push_fixed64, push_message, push_number, push_varint};
 
 /// Encodes pieces of a trace.
 pub struct Encoder<'e> {

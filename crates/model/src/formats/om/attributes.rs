@@ -43,8 +43,8 @@ pub(super) enum AttributeValue<'b> {
     Floats(Vec<f32>),
 }
 
-const KEY: u64 = 1;
-const VALUE: u64 = 2;
+const KEY: u32 = 1;
+const VALUE: u32 = 2;
 
 /// The longest name of an attribute, in bytes.
 const LONGEST_NAME: usize = 256;
@@ -86,7 +86,7 @@ impl<'b> Dictionary<'b> {
     }
 
     /// The attributes of a message that has them in a field, by their names.
-    pub fn attributes(&self, message: Message<'b>, field: u64) -> Vec<(Cow<'b, str>, Attribute<'b>)> {
+    pub fn attributes(&self, message: Message<'b>, field: u32) -> Vec<(Cow<'b, str>, Attribute<'b>)> {
         let entries = message.each().filter(|(number, _)| *number == field);
         let named = entries.filter_map(|(_, entry)| {
             let entry = entry.message();
@@ -115,7 +115,7 @@ impl<'b> Dictionary<'b> {
 }
 
 /// The field of `ModelDef` and `GraphDef` with attributes.
-pub(super) const MODEL_ATTRIBUTES: u64 = 11;
+pub(super) const MODEL_ATTRIBUTES: u32 = 11;
 
 impl<'b> Attribute<'b> {
     /// The value, with texts in place of their numbers.

@@ -25,8 +25,8 @@ const MOST_LISTED: usize = 32;
 /// Graphs in graphs, of which no real model has more.
 const MOST_DEPTH: usize = 32;
 
-const GRAPH: u64 = 7;
-const OPERATOR: u64 = 6;
+const GRAPH: u32 = 7;
+const OPERATOR: u32 = 6;
 
 struct Reader<'b, 'r> {
     dictionary: &'r Dictionary<'b>,

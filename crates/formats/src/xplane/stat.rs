@@ -1,0 +1,67 @@
+//! The values beside events.
+
+/// A value beside an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stat<'a> {
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Double(f64),
+    /// A text.
+    Text(&'a [u8]),
+}
+
+impl<'a> Stat<'a> {
+    /// The text; nothing of a number.
+    pub fn text(self) -> &'a [u8] {
+        if let Self::Text(text) = self { text } else { &[] }
+    }
+
+    /// A whole number from 0.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Self::Whole(number) => u64::try_from(number).ok(),
+            Self::Double(number) if number >= 0.0 && number < u64::MAX as f64 => Some(number as u64),
+            Self::Double(_) => None,
+            Self::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        }
+    }
+}
+
+/// The values beside an event that mean something to opscope.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    pub category: &'a [u8],
+    pub hlo_op: &'a [u8],
+    pub tf_op: &'a [u8],
+    pub flops: Option<u64>,
+    pub correlation: Option<u64>,
+    /// Where an operator ran, which makes it one.
+    pub is_operator: bool,
+}
+
+impl<'a> Known<'a> {
+    pub fn take(&mut self, name: &[u8], stat: Stat<'a>) {
+        match name {
+            b"hlo_category" => self.category = stat.text(),
+            b"hlo_op" => (self.hlo_op, self.is_operator) = (stat.text(), true),
+            b"tf_op" | b"name_scope" if self.tf_op.is_empty() => self.tf_op = stat.text(),
+            b"flops" => self.flops = stat.number(),
+            b"correlation_id" => self.correlation = stat.number().filter(|number| *number != 0),
+            _ => {}
+        }
+    }
+
+    /// These values, and of `common` those that are missing among them.
+    pub fn or(self, common: &Self) -> Self {
+        let text = |own: &'a [u8], common: &'a [u8]| if own.is_empty() { common } else { own };
+        Self {
+            category: text(self.category, common.category),
+            hlo_op: text(self.hlo_op, common.hlo_op),
+            tf_op: text(self.tf_op, common.tf_op),
+            flops: self.flops.or(common.flops),
+            correlation: self.correlation.or(common.correlation),
+            is_operator: self.is_operator || common.is_operator,
+        }
+    }
+}
