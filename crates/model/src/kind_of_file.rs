@@ -25,7 +25,10 @@ pub(crate) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         ),
         (at(257, b"ustar"), "it is a tar archive: unpack it first"),
         (starts(b"\x89HDF\r\n\x1a\n"), "it is an HDF5 file, probably a Keras model: convert it with tf2onnx"),
-        (at(4, b"TFL3"), "it is a TensorFlow Lite model: convert it with tf2onnx"),
+        (
+            at(4, b"TFL3"),
+            "it is a TensorFlow Lite model: convert it with tf2onnx (--tflite) to run or rewrite it",
+        ),
         (at(4, b"ORTM"), "it is in ONNX Runtime's own format: use the .onnx file that it was made from"),
         (starts(b"IMOD"), "it is an offline model for Ascend: use the .onnx file that it was converted from"),
         (

@@ -13,6 +13,8 @@ pub enum ModelKind {
     Om,
     /// A network of Caffe (`.prototxt`).
     Caffe,
+    /// A model of TensorFlow Lite (`.tflite`).
+    TfLite,
 }
 
 impl ModelKind {
@@ -20,7 +22,7 @@ impl ModelKind {
     pub const HEAD: usize = 64 << 10;
 
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Onnx, Self::Om, Self::Caffe];
+    pub const ALL: [Self; 4] = [Self::Onnx, Self::Om, Self::Caffe, Self::TfLite];
 
     /// A noun phrase for people.
     pub fn name(self) -> &'static str {
@@ -28,14 +30,18 @@ impl ModelKind {
             Self::Onnx => "an ONNX model",
             Self::Om => "an offline model of Ascend (.om)",
             Self::Caffe => "a network of Caffe (.prototxt)",
+            Self::TfLite => "a model of TensorFlow Lite (.tflite)",
         }
     }
 
     /// The kind of a file by its beginning; `None` for ONNX, which has no signature, and for files that are no
     /// model of a kind that is read.
     pub fn of(head: &[u8]) -> Option<Self> {
-        let found =
-            [(formats::om::is_one as fn(&[u8]) -> bool, Self::Om), (formats::caffe::is_one, Self::Caffe)];
+        let found = [
+            (formats::om::is_one as fn(&[u8]) -> bool, Self::Om),
+            (formats::caffe::is_one, Self::Caffe),
+            (formats::tflite::is_one, Self::TfLite),
+        ];
         found.into_iter().find(|(is_one, _)| is_one(head)).map(|(_, kind)| kind)
     }
 
@@ -47,6 +53,7 @@ impl ModelKind {
                 "it is compiled for its chip and nothing else: give the .onnx file that it was converted from"
             }
             Self::Caffe => "convert it to ONNX first, and give that file",
+            Self::TfLite => "convert it to ONNX first (tf2onnx with --tflite), and give that file",
         }
     }
 }

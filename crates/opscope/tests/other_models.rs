@@ -4,6 +4,7 @@ mod common;
 
 use common::{Place, number};
 use opscope_testing::om_file::{Form, small};
+use opscope_testing::tflite_file;
 
 /// Two inferences of the small model that `om_file` makes.
 const PROFILE: &str = "\
@@ -139,4 +140,61 @@ fn a_network_of_caffe_is_described_fused_and_advised_like_onnx() {
     place.write("cut.prototxt", &NETWORK[..NETWORK.len() - 120]);
     let text = place.done(&["info", "cut.prototxt"]).stdout;
     assert!(text.contains("lost") && text.contains("line") && text.contains("Conv 1"), "{text}");
+}
+
+/// What `benchmark_model` says of the small model that `tflite_file` makes.
+const LAYERS: &str = "\
+Operator-wise Profiling Info for Regular Benchmark Runs:
+== Run Order ==
+\t[node type]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]
+\tCONV_2D\t3.1\t3.0\t60%\t60%\t0.0\t1\t[conv/Relu6]:0
+\tDEPTHWISE_CONV_2D\t1.1\t1.0\t20%\t80%\t0.0\t1\t[depthwise]:1
+\tSOFTMAX\t1.1\t1.0\t20%\t100%\t0.0\t1\t[likely]:6
+";
+
+#[test]
+fn a_model_of_tensorflow_lite_is_described_and_joined_with_its_profile() {
+    let place = Place::new();
+    let whole = tflite_file::small();
+    place.write("model.tflite", &whole);
+    place.write("layers.txt", LAYERS);
+    let text = place.done(&["info", "model.tflite"]).stdout;
+    for words in [
+        "a model of TensorFlow Lite (.tflite)",
+        "made by hand",
+        "operators   7",
+        "10 nodes: Conv 2, Add 1, Clip 1",
+        "image float32 [1,8,8,3]",
+        "likely float32 [1,10]",
+        "reordered   1",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let json = place.done(&["info", "model.tflite", "--nodes", "--json"]).json();
+    let nodes = json["nodes"].as_array().expect("the nodes");
+    let conv = nodes.iter().find(|node| node["name"] == "conv/Relu6").expect("the convolution");
+    assert_eq!(conv["flops"].as_u64(), Some(4 * 16 * (2 * 27 + 1)));
+    let text = place.done(&["fusion", "model.tflite"]).stdout;
+    assert!(text.contains("Conv + Clip"), "{text}");
+    place.fails(2, &["convert it to ONNX first"], &["fusion", "model.tflite", "--switch-file", "switch.cfg"]);
+    // The profile's operators are the model's nodes.
+    let answer = place.done(&["advise", "layers.txt", "--model", "model.tflite"]);
+    assert!(!answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    place.write(
+        "other.txt",
+        LAYERS.replace("conv/Relu6", "a").replace("depthwise", "b").replace("likely", "c"),
+    );
+    let answer = place.done(&["advise", "other.txt", "--model", "model.tflite"]);
+    assert!(answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    place.done(&["report", "layers.txt", "--model", "model.tflite", "-o", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (facts, columns) = common::report(&page);
+    assert_eq!(facts["graph"]["is_matched"], true);
+    assert!(String::from_utf8_lossy(&columns).contains("image:nchw"), "the graph has the model's nodes");
+    place.fails(1, &["a model of TensorFlow Lite", "tf2onnx"], &["run", "model.tflite"]);
+    place.write("cut.tflite", &whole[..whole.len() - 500]);
+    let text = place.done(&["info", "cut.tflite"]).stdout;
+    assert!(text.contains("lost") && text.contains("offset") && text.contains("Conv 2"), "{text}");
+    place.write("head.tflite", &whole[..40]);
+    place.fails(1, &["head.tflite", "damaged or cut off"], &["fusion", "head.tflite"]);
 }

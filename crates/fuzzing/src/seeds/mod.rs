@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::write_sample;
 use opscope_formats::megengine;
-use opscope_testing::om_file;
+use opscope_testing::{om_file, tflite_file};
 
 use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
@@ -63,6 +63,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "caffe", "network", CAFFE.as_bytes());
     save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
     save(corpus, "om", "new", &om_file::small(om_file::Form::New));
+    save(corpus, "tflite_model", "network", &tflite_file::small());
     if let Some(golden) = &sources.golden {
         recorded(corpus, golden);
     }

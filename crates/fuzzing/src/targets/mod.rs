@@ -74,6 +74,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "rewrite", content: Content::Model, run: models::rewrite },
     Target { name: "om", content: Content::Bytes, run: models::other },
     Target { name: "caffe", content: Content::Text, run: models::other },
+    Target { name: "tflite_model", content: Content::Bytes, run: models::other },
     // Words and settings of users and their machines.
     Target { name: "lane_choice", content: Content::Text, run: settings::lane_choice },
     Target { name: "rules", content: Content::Text, run: settings::rules },

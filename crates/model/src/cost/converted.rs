@@ -101,6 +101,78 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
     }
 }
 
+/// Operators of TensorFlow Lite that ONNX has none for, or that have a type of their own.
+pub(super) fn of_tflite(node: &Costed) -> Option<u64> {
+    let each = |count| product(&[Some(count), node.output(0)]);
+    match node.node.op_type {
+        "RSQRT" | "FLOOR_DIV" | "FLOOR_MOD" | "NOT_EQUAL" | "ATAN2" | "RIGHT_SHIFT" | "SIGN_BIT"
+        | "LOGISTIC" | "TANH" | "RELU" | "RELU6" | "HARD_SWISH" | "LEAKY_RELU" | "ADD" | "SUB" | "MUL"
+        | "DIV" => each(1),
+        "SQUARED_DIFFERENCE" | "QUANTIZE" | "DEQUANTIZE" | "FAKE_QUANT" => each(2),
+        "L2_NORMALIZATION" => each(3),
+        "SOFTMAX" | "LOG_SOFTMAX" => each(5),
+        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_PROD" | "REDUCE_ANY" | "REDUCE_ALL"
+        | "ARG_MAX" | "ARG_MIN" | "TOPK_V2" => node.input(0),
+        "FULLY_CONNECTED" => {
+            let summed = node.dim(1, 1);
+            sum(&[product(&[Some(2), node.output(0), summed]), when(node.has(2), node.output(0))])
+        }
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" | "LSTM" => gates(node),
+        "SVDF" => {
+            let summed = sum(&[node.dim(1, 1), node.dim(2, 1)]);
+            let filtered = product(&[Some(2), node.dim(0, 0), node.dim(1, 0), summed]);
+            sum(&[filtered, when(node.has(3), node.output(0))])
+        }
+        "ASSIGN_VARIABLE"
+        | "BATCH_TO_SPACE_ND"
+        | "BROADCAST_ARGS"
+        | "CAST"
+        | "CONCATENATION"
+        | "DENSIFY"
+        | "DYNAMIC_UPDATE_SLICE"
+        | "EXPAND_DIMS"
+        | "GATHER"
+        | "MATRIX_DIAG"
+        | "MATRIX_SET_DIAG"
+        | "MIRROR_PAD"
+        | "ONE_HOT"
+        | "PACK"
+        | "PAD"
+        | "PADV2"
+        | "RANK"
+        | "READ_VARIABLE"
+        | "RESHAPE"
+        | "REVERSE_V2"
+        | "SCATTER_ND"
+        | "SELECT"
+        | "SHAPE"
+        | "SLICE"
+        | "SPACE_TO_BATCH_ND"
+        | "SPLIT_V"
+        | "SQUEEZE"
+        | "STRIDED_SLICE"
+        | "TRANSPOSE"
+        | "UNPACK"
+        | "VAR_HANDLE"
+        | "WHERE"
+        | "ZEROS_LIKE" => Some(0),
+        _ => None,
+    }
+}
+
+/// An LSTM of TensorFlow Lite. Inputs 1 to 4 are the weights of its gates for the input, 5 to 8 those for its state,
+/// 9 to 11 peepholes, 12 to 15 biases, 16 a projection and 17 its bias; any may be left out.
+fn gates(node: &Costed) -> Option<u64> {
+    let size = *node.dims(0)?.last()?;
+    let steps = node.input(0)?.checked_div(size?)?;
+    let all = |inputs: std::ops::RangeInclusive<usize>| {
+        sum(&inputs.filter(|input| node.has(*input)).map(|input| node.input(input)).collect::<Vec<_>>())
+    };
+    let products = product(&[Some(2), sum(&[all(1..=11), all(16..=16)])]);
+    let state = node.dim(2, 0);
+    product(&[Some(steps), sum(&[products, all(12..=15), all(17..=17), product(&[Some(9), state])])])
+}
+
 /// The order of an input's sizes.
 fn layout<'a>(node: &Costed<'a>, input: usize) -> Option<&'a str> {
     node.node.attributes.strings("input_layouts")?.get(input).copied()

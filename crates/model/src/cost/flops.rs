@@ -3,7 +3,7 @@
 
 use super::converted;
 use super::costed::Costed;
-use crate::formats::om;
+use crate::formats::{om, tflite};
 use crate::shapes::einsum_space;
 
 /// The product; `None` if a factor isn't known or the product is beyond what can be counted. The
@@ -32,6 +32,7 @@ pub(super) fn of(node: &Costed) -> Option<u64> {
         "com.microsoft.nchwc" => of_blocked(node),
         "ai.onnx.ml" => of_classic(node),
         om::DOMAIN => converted::of_ascend(node),
+        tflite::DOMAIN => converted::of_tflite(node),
         "ai.onnx.preview" if node.node.op_type == "FlexAttention" => attention(node, Some(0)),
         _ => None,
     }

@@ -296,6 +296,12 @@ pub(crate) fn weight(name: &str, data_type: DataType, dims: &[i64]) -> TensorPro
     }
 }
 
+/// A stored list of integers.
+pub(crate) fn list(name: &str, values: &[i64]) -> TensorProto {
+    let stored = weight(name, DataType::Int64, &[values.len() as i64]);
+    TensorProto { int64_data: values.to_vec(), ..stored }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ pub(crate) mod caffe;
 pub(crate) mod om;
 pub(crate) mod protobuf;
 pub(crate) mod text;
+pub(crate) mod tflite;
 
 use std::path::Path;
 
@@ -52,5 +53,6 @@ pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Resul
         ModelKind::Onnx => Err(FormatError::Whole("it is ONNX".to_owned())),
         ModelKind::Om => om::read(bytes),
         ModelKind::Caffe => caffe::read(bytes, path),
+        ModelKind::TfLite => tflite::read(bytes),
     }
 }

@@ -39,8 +39,24 @@ pub static CAFFE: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// Models of TensorFlow Lite.
+pub static TFLITE: Format = Format {
+    name: "a model of TensorFlow Lite (.tflite)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "TensorFlow Lite and LiteRT, since 2017 (schema 3)",
+        reads: "operators with shapes, types and costs, those that ONNX has as its operators, with images in ONNX's \
+                order; quantized tensors in their types; description, runtime, signatures; weights that keep their order",
+        written_by: None,
+        lacks: "all subgraphs but the first; options of operators that ONNX lacks; data of filters, whose order changes",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::TfLite),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// The formats, one for each kind.
-pub static ALL: [&Format; 2] = [&OM, &CAFFE];
+pub static ALL: [&Format; 3] = [&OM, &CAFFE, &TFLITE];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)

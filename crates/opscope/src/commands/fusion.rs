@@ -43,7 +43,7 @@ fusion` tells what fusion is.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model: before its conversion (.onnx, .prototxt), or converted (.om); or one of the converter's files
+    /// The model: before its conversion (.onnx, .prototxt, .tflite), or converted (.om); or one of the converter's files
     #[arg(value_name = "MODEL", required_unless_present_any = ["converter", "switches", "fusion_result"])]
     model: Option<PathBuf>,
 
@@ -182,6 +182,14 @@ fn command(
                     command to convert with";
         return Err(UsageError(text.to_owned()).into());
     };
+    if model.kind() == ModelKind::TfLite {
+        let text = format!(
+            "{}: the converter takes no model of TensorFlow Lite; convert it to ONNX first (tf2onnx with --tflite), \
+             and give that file",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
     let Some(soc) = &chip.name else {
         let text = "--target cann is more than one chip: give the one that the command is for with \
                     --soc-version, such as Ascend310P3 (npu-smi info tells it)";

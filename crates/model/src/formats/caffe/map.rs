@@ -12,7 +12,7 @@ use super::super::text::{Block, Value};
 use super::layer::Layer;
 use super::shape::{Window, axis, interpolated, product};
 use super::{Blob, Network};
-use crate::proto::{AttributeProto, NodeProto, TensorProto, data_type_to_onnx};
+use crate::proto::{AttributeProto, NodeProto};
 
 /// An operator before it is added: its domain is ONNX's own.
 struct Made {
@@ -240,13 +240,7 @@ fn weight(net: &mut Network, layer: &Layer<'_>, place: usize, word: &str, dims: 
 /// A stored list of integers.
 fn list(net: &mut Network, layer: &Layer<'_>, word: &str, values: &[i64]) -> String {
     let name = format!("{}:{word}", layer.name);
-    net.assembly.weight(TensorProto {
-        name: Some(name.clone()),
-        data_type: Some(data_type_to_onnx(DataType::Int64)),
-        dims: vec![values.len() as i64],
-        int64_data: values.to_vec(),
-        ..Default::default()
-    });
+    net.assembly.weight(assembly::list(&name, values));
     name
 }
 
