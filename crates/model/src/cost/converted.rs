@@ -228,4 +228,34 @@ mod tests {
         assert_eq!(case("TransData").flops(), Some(0));
         assert_eq!(case("AutomaticBufferFusionOp").flops(), None);
     }
+
+    #[test]
+    fn operators_of_tensorflow_lite_count_as_their_like() {
+        let case = |op_type: &str| Case::new(&format!("tflite:{op_type}")).output(&[4, 6]).input(&[4, 5]);
+        assert_eq!((case("RSQRT").flops(), case("SQUARED_DIFFERENCE").flops()), (Some(24), Some(48)));
+        assert_eq!((case("SOFTMAX").flops(), case("MEAN").flops()), (Some(120), Some(20)));
+        assert_eq!((case("UNPACK").flops(), case("Detect").flops()), (Some(0), None));
+        assert_eq!(case("FULLY_CONNECTED").weight(&[6, 5]).weight(&[6]).flops(), Some(24 * (2 * 5 + 1)));
+        // 8 filters of 5 features, whose results of 3 steps are summed up.
+        let filters = case("SVDF").weight(&[8, 5]).weight(&[8, 3]).weight(&[6]);
+        assert_eq!(filters.flops(), Some(2 * 4 * 8 * (5 + 3) + 24));
+    }
+
+    #[test]
+    fn an_lstm_of_tensorflow_lite_counts_the_weights_that_it_has() {
+        let weights =
+            |case: Case, dims: &[i64], count: usize| (0..count).fold(case, |case, _| case.weight(dims));
+        let skipped = |case: Case, count: usize| (0..count).fold(case, |case, _| case.skip());
+        let lstm =
+            || Case::new("tflite:UNIDIRECTIONAL_SEQUENCE_LSTM").output(&[1, 20, 16]).input(&[1, 20, 8]);
+        let lstm = |gates: usize| {
+            let without = |case| skipped(case, 4 - gates);
+            let lstm = weights(without(lstm()), &[16, 8], gates);
+            let lstm = weights(without(lstm), &[16, 16], gates);
+            weights(without(skipped(lstm, 3)), &[16], gates).flops()
+        };
+        assert_eq!(lstm(4), Some(20 * (2 * 4 * 16 * (8 + 16) + 4 * 16 + 9 * 16)));
+        // Without a gate of its own for what comes in.
+        assert_eq!(lstm(3), Some(20 * (2 * 3 * 16 * (8 + 16) + 3 * 16 + 9 * 16)));
+    }
 }
