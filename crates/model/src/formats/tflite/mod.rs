@@ -39,8 +39,12 @@ pub(crate) fn is_one(head: &[u8]) -> bool {
 /// When it has no operators that can be read.
 pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     let file = File::new(bytes);
-    let nothing = |what| {
-        FormatError::Whole(format!("the file is damaged or cut off: it has no {what} that can be read"))
+    let nothing = |what: &str| match file.faults() {
+        (0, _) => FormatError::Whole(format!("it has no {what}")),
+        (_, first) => FormatError::at(
+            first,
+            format!("the file is damaged or cut off: it has no {what} that can be read"),
+        ),
     };
     let model = file.root().ok_or_else(|| nothing("root table"))?;
     let graphs = model.tables(2);
