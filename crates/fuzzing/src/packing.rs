@@ -137,6 +137,9 @@ pub(crate) const BOARD: &[&str] = &[
 pub(crate) const ENGINE: &[&str] =
     &["profile.json", "layers.json", "times.json", "counters.csv", "counters.json", "graph.xml"];
 
+/// The files of a model of OpenVINO.
+pub(crate) const OPENVINO_MODEL: &[&str] = &["model.xml", "model.bin"];
+
 /// The names that files of two profiles can have, of the first and of the second.
 pub(crate) const PAIR: &[&str] = &[
     "a/profile.json",

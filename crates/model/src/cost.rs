@@ -41,6 +41,7 @@
 mod converted;
 mod costed;
 mod flops;
+mod openvino;
 
 use costed::Costed;
 

@@ -49,8 +49,12 @@ pub(crate) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
             "it is a web page, perhaps of a download that failed",
         ),
         (
+            opscope_openvino_xml::is_executable_graph(bytes),
+            "it is an executable graph of OpenVINO, which is a profile: give the .xml of the model itself",
+        ),
+        (
             starts_with_text(bytes, b"<?xml") || starts_with_text(bytes, b"<net"),
-            "it is XML, perhaps an OpenVINO model",
+            "it is XML, and no model of OpenVINO, which is a <net> with <layers>",
         ),
         (starts_with_text(bytes, b"{") || starts_with_text(bytes, b"["), "it is JSON"),
         (is_text(bytes), "it is text, perhaps a Caffe prototxt or a text form of ONNX"),
@@ -94,6 +98,8 @@ mod tests {
             (b"\x08\x01\x12\x40\x0a\x3e", "SavedModel"),
             (b"name: \"AlexNet\"\nlayer {\n", "prototxt"),
             (b"mgb0001", "MegEngine"),
+            (b"<?xml version=\"1.0\"?>\n<project/>", "no model of OpenVINO"),
+            (b"<net name=\"n\"><layers><layer><data execTimeMcs=\"1\"/>", "which is a profile"),
         ] {
             let text = looks_like(bytes).unwrap_or_default();
             assert!(text.contains(expected), "{bytes:?}: {text}");

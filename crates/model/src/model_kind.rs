@@ -15,6 +15,8 @@ pub enum ModelKind {
     Caffe,
     /// A model of TensorFlow Lite (`.tflite`).
     TfLite,
+    /// A model of OpenVINO, its intermediate representation (`.xml`).
+    OpenVino,
 }
 
 impl ModelKind {
@@ -22,7 +24,7 @@ impl ModelKind {
     pub const HEAD: usize = 64 << 10;
 
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Onnx, Self::Om, Self::Caffe, Self::TfLite];
+    pub const ALL: [Self; 5] = [Self::Onnx, Self::Om, Self::Caffe, Self::TfLite, Self::OpenVino];
 
     /// A noun phrase for people.
     pub fn name(self) -> &'static str {
@@ -31,6 +33,7 @@ impl ModelKind {
             Self::Om => "an offline model of Ascend (.om)",
             Self::Caffe => "a network of Caffe (.prototxt)",
             Self::TfLite => "a model of TensorFlow Lite (.tflite)",
+            Self::OpenVino => "a model of OpenVINO (.xml)",
         }
     }
 
@@ -41,6 +44,7 @@ impl ModelKind {
             (formats::om::is_one as fn(&[u8]) -> bool, Self::Om),
             (formats::caffe::is_one, Self::Caffe),
             (formats::tflite::is_one, Self::TfLite),
+            (formats::openvino::is_one, Self::OpenVino),
         ];
         found.into_iter().find(|(is_one, _)| is_one(head)).map(|(_, kind)| kind)
     }
@@ -54,6 +58,7 @@ impl ModelKind {
             }
             Self::Caffe => "convert it to ONNX first, and give that file",
             Self::TfLite => "convert it to ONNX first (tf2onnx with --tflite), and give that file",
+            Self::OpenVino => "give the model that it was converted from, as .onnx",
         }
     }
 }

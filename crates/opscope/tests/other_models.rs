@@ -198,3 +198,80 @@ fn a_model_of_tensorflow_lite_is_described_and_joined_with_its_profile() {
     place.write("head.tflite", &whole[..40]);
     place.fails(1, &["head.tflite", "damaged or cut off", "at offset"], &["fusion", "head.tflite"]);
 }
+
+/// A model of OpenVINO: a convolution with what was fused into it, an activation, and pooling of all of the image.
+const OPENVINO: &str = r#"<?xml version="1.0"?>
+<net name="net" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,3,32,32" element_type="f32"/><output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>32</dim><dim>32</dim></port></output></layer>
+<layer id="1" name="filter" type="Const" version="opset1"><data element_type="f32" shape="16,3,3,3" offset="16" size="1728"/><output><port id="0" precision="FP32"><dim>16</dim><dim>3</dim><dim>3</dim><dim>3</dim></port></output></layer>
+<layer id="2" name="conv1" type="Convolution" version="opset1"><data strides="1, 1" dilations="1, 1" pads_begin="1, 1" pads_end="1, 1" auto_pad="explicit"/><rt_info><attribute name="fused_names" version="0" value="conv,bn"/></rt_info><input><port id="0"/><port id="1"/></input><output><port id="2" precision="FP32"><dim>1</dim><dim>16</dim><dim>32</dim><dim>32</dim></port></output></layer>
+<layer id="3" name="mish1" type="Mish" version="opset4"><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>16</dim><dim>32</dim><dim>32</dim></port></output></layer>
+<layer id="4" name="axes" type="Const" version="opset1"><data element_type="i64" shape="2" offset="0" size="16"/><output><port id="0" precision="I64"><dim>2</dim></port></output></layer>
+<layer id="5" name="mean" type="ReduceMean" version="opset1"><data keep_dims="false"/><input><port id="0"/><port id="1"/></input><output><port id="2" precision="FP32"><dim>1</dim><dim>16</dim></port></output></layer>
+<layer id="6" name="quantised" type="FakeQuantize" version="opset1"><data levels="256"/><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>16</dim></port></output></layer>
+<layer id="7" name="y" type="Result" version="opset1"><input><port id="0"/></input></layer>
+</layers><edges>
+<edge from-layer="0" from-port="0" to-layer="2" to-port="0"/><edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/><edge from-layer="3" from-port="1" to-layer="5" to-port="0"/>
+<edge from-layer="4" from-port="0" to-layer="5" to-port="1"/><edge from-layer="5" from-port="2" to-layer="6" to-port="0"/>
+<edge from-layer="6" from-port="1" to-layer="7" to-port="0"/>
+</edges></net>
+"#;
+
+/// Counters of an inference with it, as `benchmark_app` writes them.
+const COUNTERS: &str = "\
+layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)
+x;Status.NOT_RUN;Parameter;unknown_f32;0.000;0.000
+conv1;Status.EXECUTED;Convolution;jit_avx512_f32;1.250;1.200
+mish1;Status.EXECUTED;Mish;jit_avx512_f32;0.750;0.750
+Total;;;;2.000;1.950
+
+";
+
+#[test]
+fn a_model_of_openvino_is_described_fused_and_advised_beside_its_profile() {
+    let place = Place::new();
+    place.write("model.xml", OPENVINO);
+    place.write("model.bin", [[2i64, 3].map(i64::to_le_bytes).concat(), vec![0; 1728]].concat());
+    let text = place.done(&["info", "model.xml"]).stdout;
+    for words in [
+        "a model of OpenVINO (.xml)",
+        "model.bin",
+        "4 nodes: Conv 1, FakeQuantize 1, Mish 1, ReduceMean 1",
+        "x float32 [1,3,32,32]",
+        "quantised float32 [1,16]",
+        "1 operator of 2 before",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!text.contains("lost") && !text.contains("missing"), "{text}");
+    let json = place.done(&["info", "model.xml", "--nodes", "--json"]).json();
+    let nodes = json["nodes"].as_array().expect("the nodes");
+    assert_eq!(
+        (nodes[0]["name"].as_str(), nodes[0]["flops"].as_u64()),
+        (Some("conv1"), Some(2 * 16 * 1024 * 27))
+    );
+    let text = place.done(&["fusion", "model.xml"]).stdout;
+    assert!(text.contains("Conv + Mish") && text.contains("of: conv + bn"), "{text}");
+    place.fails(
+        2,
+        &["doesn't read models of OpenVINO"],
+        &["fusion", "model.xml", "--switch-file", "switch.cfg"],
+    );
+    place.write("counters.csv", COUNTERS);
+    let answer = place.done(&["advise", "counters.csv", "--model", "model.xml"]);
+    assert!(!answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    place.done(&["report", "counters.csv", "--model", "model.xml", "-o", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let (_, columns) = common::report(&page);
+    assert!(columns.windows(9).any(|part| part == b"quantised"), "the graph has the model's layers");
+    place.fails(1, &["a model of OpenVINO", ".onnx"], &["run", "model.xml"]);
+    place.fails(1, &["model.xml", "--model"], &["analyze", "model.xml"]);
+    // Without its constants, and cut off: what is there is told.
+    std::fs::remove_file(place.path("model.bin")).expect("the file");
+    let text = place.done(&["info", "model.xml"]).stdout;
+    assert!(text.contains("lost") && text.contains("model.bin"), "{text}");
+    place.write("cut.xml", &OPENVINO[..OPENVINO.find("</layers>").expect("layers")]);
+    let text = place.done(&["info", "cut.xml"]).stdout;
+    assert!(text.contains("lost") && text.contains("cut off") && text.contains("Convolution 1"), "{text}");
+}

@@ -14,25 +14,12 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{DataType, DeviceKind, ExecutionUnit, LossKind, Trace};
+use opscope_openvino_xml::{Attributes, Tag, Tags, data_type};
+use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Trace};
 
 use super::{FORMAT, ReadError};
 use crate::layers::{Layer, Layers, MICRO, Value, time};
 use crate::reading::Stop;
-
-/// The attribute by which such a graph differs from the model that it was made of.
-const TIME: &[u8] = b"execTimeMcs=";
-
-/// Whether XML that begins so is an executable graph.
-pub fn looks_like(head: &[u8]) -> bool {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    (text.starts_with(b"<?xml") || text.starts_with(b"<net")) && find(head, TIME).is_some()
-}
-
-/// Where a text begins in another.
-fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
-}
 
 /// A node of the graph with its time, as it is written.
 struct Node {
@@ -61,19 +48,18 @@ impl ExecGraph {
         let mut node: Option<Node> = None;
         let mut side = Side::None;
         let mut is_closed = false;
-        let mut tags = Tags { rest: xml };
-        for Tag { name, attributes, is_end, text } in stop.within(std::iter::from_fn(|| tags.next())) {
+        for tag in stop.within(Tags::of(xml)) {
+            let Tag { name, attributes, is_end, .. } = tag;
             match (name, is_end) {
-                (b"net", false) => graph.name = attribute(attributes, "name").unwrap_or_default(),
+                (b"net", false) => graph.name = text(attributes, "name"),
                 (b"layer", false) => node = Some(begin(attributes)),
                 (b"layer", true) => graph.nodes.extend(node.take()),
                 (b"data", false) => node.iter_mut().for_each(|node| describe(node, attributes)),
                 (b"input", _) => side = if is_end { Side::None } else { Side::Input },
                 (b"output", _) => side = if is_end { Side::None } else { Side::Output },
                 (b"port", false) => {
-                    let precision = attribute(attributes, "precision").unwrap_or_default();
                     let value = Value {
-                        data_type: data_type(&precision),
+                        data_type: data_type(&text(attributes, "precision")),
                         dimensions: Some(Vec::new()),
                         ..Value::default()
                     };
@@ -81,7 +67,7 @@ impl ExecGraph {
                         .for_each(|node| side.of(&mut node.layer, |values| values.push(value.clone())));
                 }
                 (b"dim", false) => {
-                    let size = std::str::from_utf8(text.trim_ascii()).ok().and_then(|size| size.parse().ok());
+                    let size = tag.text_number();
                     let grow = |values: &mut Vec<Value>| {
                         let sizes = values.last_mut().and_then(|value| value.dimensions.as_mut());
                         sizes.into_iter().for_each(|sizes| sizes.push(size.unwrap_or(-1)));
@@ -161,15 +147,20 @@ impl Side {
     }
 }
 
-fn begin(attributes: &[u8]) -> Node {
-    let text = |key: &str| attribute(attributes, key).unwrap_or_default();
+/// The value of an attribute, empty where there is none.
+fn text(attributes: Attributes<'_>, key: &str) -> String {
+    attributes.get(key).unwrap_or_default().into_owned()
+}
+
+fn begin(attributes: Attributes<'_>) -> Node {
+    let text = |key: &str| text(attributes, key);
     let layer = Layer { name: text("name"), op_type: text("type"), ..Layer::default() };
     Node { layer, order: None, time: String::new() }
 }
 
 /// Takes the facts of a node's execution.
-fn describe(node: &mut Node, attributes: &[u8]) {
-    let text = |key: &str| attribute(attributes, key).unwrap_or_default();
+fn describe(node: &mut Node, attributes: Attributes<'_>) {
+    let text = |key: &str| text(attributes, key);
     node.time = text("execTimeMcs");
     node.order = text("execOrder").parse().ok();
     let names = text("originalLayersNames");
@@ -186,113 +177,4 @@ fn describe(node: &mut Node, attributes: &[u8]) {
         ("precision", text("runtimePrecision")),
         ("layout", text("outputLayouts")),
     ];
-}
-
-/// The element type by OpenVINO's word in the XML of graphs.
-fn data_type(word: &str) -> DataType {
-    match word.to_ascii_lowercase().as_str() {
-        "fp64" | "f64" => DataType::Float64,
-        "fp32" | "f32" => DataType::Float32,
-        "fp16" | "f16" => DataType::Float16,
-        "bf16" => DataType::BFloat16,
-        "i64" => DataType::Int64,
-        "i32" => DataType::Int32,
-        "i16" => DataType::Int16,
-        "i8" => DataType::Int8,
-        "i4" => DataType::Int4,
-        "u64" => DataType::Uint64,
-        "u32" => DataType::Uint32,
-        "u16" => DataType::Uint16,
-        "u8" => DataType::Uint8,
-        "boolean" | "bool" => DataType::Bool,
-        _ => DataType::Unknown,
-    }
-}
-
-/// A tag of XML, and the text up to the next one.
-struct Tag<'x> {
-    name: &'x [u8],
-    attributes: &'x [u8],
-    is_end: bool,
-    text: &'x [u8],
-}
-
-/// The tags of XML, without judging whether they match. One that is closed in itself counts as a beginning.
-struct Tags<'x> {
-    rest: &'x [u8],
-}
-
-impl<'x> Tags<'x> {
-    fn next(&mut self) -> Option<Tag<'x>> {
-        loop {
-            let begin = self.rest.iter().position(|byte| *byte == b'<')?;
-            let inside = &self.rest[begin + 1..];
-            if let Some(comment) = inside.strip_prefix(b"!--") {
-                self.rest = &comment[find(comment, b"-->")? + 3..];
-                continue;
-            }
-            // A bracket within quotes ends nothing.
-            let mut quote = None;
-            let end = inside.iter().position(|byte| match (quote, byte) {
-                (None, b'>') => true,
-                (None, b'"' | b'\'') => {
-                    quote = Some(*byte);
-                    false
-                }
-                (Some(mark), byte) => {
-                    quote = (mark != *byte).then_some(mark);
-                    false
-                }
-                _ => false,
-            })?;
-            self.rest = &inside[end + 1..];
-            let content = &inside[..end];
-            let (is_end, content) = content.strip_prefix(b"/").map_or((false, content), |rest| (true, rest));
-            let length = content.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'/');
-            let (name, attributes) = content.split_at(length.unwrap_or(content.len()));
-            let text = self.rest.iter().position(|byte| *byte == b'<').unwrap_or(self.rest.len());
-            return Some(Tag { name, attributes, is_end, text: &self.rest[..text] });
-        }
-    }
-}
-
-/// The value of an attribute, with its entities as the characters that they stand for.
-fn attribute(attributes: &[u8], key: &str) -> Option<String> {
-    let mut rest = attributes;
-    loop {
-        rest = rest.trim_ascii_start();
-        let equals = rest.iter().position(|byte| *byte == b'=')?;
-        let name = rest[..equals].trim_ascii();
-        let value = rest[equals + 1..].trim_ascii_start();
-        let (mark, value) = value.split_first()?;
-        let end = value.iter().position(|byte| byte == mark)?;
-        if name == key.as_bytes() {
-            return Some(plain(&String::from_utf8_lossy(&value[..end])));
-        }
-        rest = &value[end + 1..];
-    }
-}
-
-fn plain(text: &str) -> String {
-    const ENTITIES: [(&str, &str); 5] =
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    match text.contains('&') {
-        false => text.to_owned(),
-        true => ENTITIES.iter().fold(text.to_owned(), |text, (entity, plain)| text.replace(entity, plain)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn attributes_are_found_whole_and_with_their_entities() {
-        let attributes = br#" a="1" name = 'x &amp; "y"' execName="z>" "#;
-        assert_eq!(attribute(attributes, "name").as_deref(), Some("x & \"y\""));
-        assert_eq!(attribute(attributes, "execName").as_deref(), Some("z>"));
-        assert_eq!(attribute(attributes, "y"), None);
-        assert_eq!(attribute(b"name", "name"), None);
-        assert_eq!(attribute(b"name=\"cut", "name"), None);
-    }
 }

@@ -19,7 +19,8 @@ use crate::json::JsonError;
 
 pub use counters::{looks_like as looks_like_counters, read as read_counters};
 pub use counters_json::{is_key as is_json_key, read as read_json_counters};
-pub use exec_graph::{ExecGraph, looks_like as looks_like_exec_graph};
+pub use exec_graph::ExecGraph;
+pub use opscope_openvino_xml::is_executable_graph;
 
 /// The name of the format's facts.
 const FORMAT: ProfileFormat = ProfileFormat::OpenVino;

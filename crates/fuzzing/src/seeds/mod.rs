@@ -12,11 +12,11 @@ use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
 use self::ranks::ranks;
 use self::texts::{
-    CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, ROCM, ROCM_JSON, RULES, SAMPLES,
-    SESSION, WORDS,
+    CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, OPENVINO_NETWORK, ROCM, ROCM_JSON,
+    RULES, SAMPLES, SESSION, WORDS,
 };
 use crate::engines::{MESSAGE, OPENVINO, PHONE, PYTORCH, TENSORRT, TFLITE};
-use crate::packing::{ADVISED, ENGINE, PAIR, PROFILE, PROGRAM, Packed, pack};
+use crate::packing::{ADVISED, ENGINE, OPENVINO_MODEL, PAIR, PROFILE, PROGRAM, Packed, pack};
 
 mod corpus;
 mod databases;
@@ -61,6 +61,15 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "models", "scalars", &scalars());
     save(corpus, "npy", "two_by_three", &array());
     save(corpus, "caffe", "network", CAFFE.as_bytes());
+    let mut openvino = Packed::default();
+    openvino.add(OPENVINO_MODEL, "model.xml", OPENVINO_NETWORK.as_bytes());
+    // The constants: two sizes, an axis, and a filter.
+    openvino.add(
+        OPENVINO_MODEL,
+        "model.bin",
+        &[[0i64, -1, 1].map(i64::to_le_bytes).concat(), vec![0; 864]].concat(),
+    );
+    save(corpus, "openvino_model", "network", &openvino.to_input());
     save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
     save(corpus, "om", "new", &om_file::small(om_file::Form::New));
     save(corpus, "tflite_model", "network", &tflite_file::small());

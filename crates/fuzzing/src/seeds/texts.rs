@@ -104,6 +104,29 @@ layer { name: "boxes" type: "PriorBox" bottom: "c" top: "z" prior_box_param { mi
 layers { name: "old" type: SOFTMAX bottom: "y" top: "prob" include { phase: TEST } }
 "#;
 
+/// A model of OpenVINO, with a loop.
+pub(super) const OPENVINO_NETWORK: &str = r#"<?xml version="1.0"?>
+<net name="net" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,3,32,32" element_type="f32"/><output><port id="0" precision="FP32" names="x"><dim>1</dim><dim>3</dim><dim>32</dim><dim>32</dim></port></output></layer>
+<layer id="1" name="sizes" type="Const" version="opset1"><data element_type="i64" shape="2" offset="0" size="16"/><output><port id="0" precision="I64"><dim>2</dim></port></output></layer>
+<layer id="2" name="axis" type="Const" version="opset1"><data element_type="i64" shape="" offset="16" size="8"/><output><port id="0" precision="I64"/></output></layer>
+<layer id="3" name="filter" type="Const" version="opset1"><data element_type="f32" shape="8,3,3,3" offset="24" size="864"/><output><port id="0" precision="FP32"><dim>8</dim><dim>3</dim><dim>3</dim><dim>3</dim></port></output></layer>
+<layer id="4" name="conv" type="Convolution" version="opset1"><data strides="2, 2" dilations="1, 1" pads_begin="1, 1" pads_end="1, 1" auto_pad="explicit"/><input><port id="0" precision="FP32"/><port id="1" precision="FP32"/></input><output><port id="2" precision="FP32"><dim>1</dim><dim>8</dim><dim>16</dim><dim>16</dim></port></output></layer>
+<layer id="5" name="clamp" type="Clamp" version="opset1"><data min="0" max="6"/><rt_info><attribute name="fused_names" version="0" value="clamp,relu6"/></rt_info><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>8</dim><dim>16</dim><dim>16</dim></port></output></layer>
+<layer id="6" name="pool" type="MaxPool" version="opset8"><data kernel="2,2" strides="2,2" dilations="1,1" pads_begin="0,0" pads_end="0,0" rounding_type="ceil" auto_pad="explicit" index_element_type="i64" axis="0"/><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>8</dim><dim>8</dim><dim>8</dim></port><port id="2" precision="I64"><dim>1</dim><dim>8</dim><dim>8</dim><dim>8</dim></port></output></layer>
+<layer id="7" name="parts" type="Split" version="opset1"><data num_splits="2"/><input><port id="0"/><port id="1"/></input><output><port id="2" precision="FP32"><dim>1</dim><dim>4</dim><dim>8</dim><dim>8</dim></port><port id="3" precision="FP32"><dim>1</dim><dim>4</dim><dim>8</dim><dim>8</dim></port></output></layer>
+<layer id="8" name="loop" type="TensorIterator" version="opset1"><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>4</dim><dim>8</dim><dim>8</dim></port></output><port_map><input axis="2" external_port_id="0" internal_layer_id="0"/><output axis="2" external_port_id="1" internal_layer_id="2"/></port_map><back_edges><edge from-layer="1" to-layer="0"/></back_edges><body><layers><layer id="0" name="slice" type="Parameter" version="opset1"><output><port id="0" precision="FP32"><dim>1</dim><dim>4</dim><dim>1</dim><dim>8</dim></port></output></layer><layer id="1" name="turn" type="MVN" version="opset6"><data eps="1e-5" normalize_variance="true"/><input><port id="0"/></input><output><port id="1" precision="FP32"><dim>1</dim><dim>4</dim><dim>1</dim><dim>8</dim></port></output></layer><layer id="2" name="end" type="Result" version="opset1"><input><port id="0"/></input></layer></layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></body></layer>
+<layer id="9" name="flat" type="Reshape" version="opset1"><data special_zero="true"/><input><port id="0"/><port id="1"/></input><output><port id="2" precision="FP32"><dim>1</dim><dim>256</dim></port></output></layer>
+<layer id="10" name="y" type="Result" version="opset1"><input><port id="0"/></input></layer>
+</layers><edges>
+<edge from-layer="0" from-port="0" to-layer="4" to-port="0"/><edge from-layer="3" from-port="0" to-layer="4" to-port="1"/>
+<edge from-layer="4" from-port="2" to-layer="5" to-port="0"/><edge from-layer="5" from-port="1" to-layer="6" to-port="0"/>
+<edge from-layer="6" from-port="1" to-layer="7" to-port="0"/><edge from-layer="2" from-port="0" to-layer="7" to-port="1"/>
+<edge from-layer="7" from-port="2" to-layer="8" to-port="0"/><edge from-layer="8" from-port="1" to-layer="9" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="9" to-port="1"/><edge from-layer="9" from-port="2" to-layer="10" to-port="0"/>
+</edges><rt_info><Runtime_version value="2026.4"/></rt_info></net>
+"#;
+
 pub(super) const CONVERT: &str = "#!/bin/sh\natc --model=m.onnx --framework=5 --output=m \\\n  --soc_version=Ascend310 \
 --input_shape=\"x:1,3,224,224\" --precision_mode allow_mix_precision --fusion_switch_file=fusion_switch.cfg\n";
 

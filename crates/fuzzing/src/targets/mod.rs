@@ -6,7 +6,7 @@ mod ranks;
 mod readers;
 mod settings;
 
-use crate::packing::{ADVISED, BOARD, ENGINE, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, SET};
+use crate::packing::{ADVISED, BOARD, ENGINE, OPENVINO_MODEL, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, SET};
 use crate::trail::Trail;
 
 /// How the inputs of a target are made up, so that changes to them are worth a try.
@@ -75,6 +75,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "om", content: Content::Bytes, run: models::other },
     Target { name: "caffe", content: Content::Text, run: models::other },
     Target { name: "tflite_model", content: Content::Bytes, run: models::other },
+    Target { name: "openvino_model", content: Content::Files(OPENVINO_MODEL), run: models::openvino },
     // Words and settings of users and their machines.
     Target { name: "lane_choice", content: Content::Text, run: settings::lane_choice },
     Target { name: "rules", content: Content::Text, run: settings::rules },

@@ -5,6 +5,7 @@ use std::path::Path;
 use opscope_model::{Bindings, Cost, LoadError, Model, ModelKind, Shapes};
 use opscope_rewrite::{ALL, NEWEST, Rewrite, RewriteError, Selection, Survey, to_bytes};
 
+use crate::packing::{OPENVINO_MODEL, folder, unpack};
 use crate::trail::Trail;
 
 fn load(input: &[u8], trail: &mut Trail) -> Option<Model> {
@@ -20,7 +21,18 @@ pub fn read(input: &[u8], trail: &mut Trail) {
 /// A model of another format is told by its content, read, and asked the same.
 pub fn other(input: &[u8], trail: &mut Trail) {
     trail.counted(ModelKind::of(input).map_or("none", ModelKind::name), 1);
-    match Model::from_any_bytes(input.to_vec().into()) {
+    ask_other(Model::from_any_bytes(input.to_vec().into()), trail);
+}
+
+/// A model of OpenVINO with its constants beside it.
+pub fn openvino(input: &[u8], trail: &mut Trail) {
+    let directory = folder();
+    unpack(input, OPENVINO_MODEL, directory.path());
+    ask_other(Model::load(directory.path().join("model.xml")), trail);
+}
+
+fn ask_other(model: Result<Model, LoadError>, trail: &mut Trail) {
+    match model {
         Ok(model) => {
             trail.counted("losses", model.provenance().losses.len());
             trail.counted("origins", model.provenance().origins.len());

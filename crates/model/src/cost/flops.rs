@@ -3,7 +3,7 @@
 
 use super::converted;
 use super::costed::Costed;
-use crate::formats::{om, tflite};
+use crate::formats::{om, openvino, tflite};
 use crate::shapes::einsum_space;
 
 /// The product; `None` if a factor isn't known or the product is beyond what can be counted. The
@@ -33,6 +33,7 @@ pub(super) fn of(node: &Costed) -> Option<u64> {
         "ai.onnx.ml" => of_classic(node),
         om::DOMAIN => converted::of_ascend(node),
         tflite::DOMAIN => converted::of_tflite(node),
+        openvino::DOMAIN => super::openvino::of(node),
         "ai.onnx.preview" if node.node.op_type == "FlexAttention" => attention(node, Some(0)),
         _ => None,
     }

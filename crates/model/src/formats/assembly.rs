@@ -13,7 +13,7 @@ use crate::proto::{
 use crate::provenance::{Origin, Provenance};
 
 /// The operators, values and weights that a file may have; more would take gigabytes of memory.
-const MOST_PARTS: usize = 1 << 22;
+pub(crate) const MOST_PARTS: usize = 1 << 22;
 
 /// The bytes of an operator's texts and lists that count as a further part.
 const BYTES_OF_PART: usize = 256;

@@ -7,6 +7,7 @@
 pub(crate) mod assembly;
 pub(crate) mod caffe;
 pub(crate) mod om;
+pub(crate) mod openvino;
 pub(crate) mod protobuf;
 pub(crate) mod text;
 pub(crate) mod tflite;
@@ -54,5 +55,6 @@ pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Resul
         ModelKind::Om => om::read(bytes),
         ModelKind::Caffe => caffe::read(bytes, path),
         ModelKind::TfLite => tflite::read(bytes),
+        ModelKind::OpenVino => openvino::read(bytes, path),
     }
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 use opscope_formats::openvino::{
-    self, ExecGraph, is_json_key, looks_like_counters, looks_like_exec_graph, read_counters,
-    read_json_counters,
+    self, ExecGraph, is_executable_graph, is_json_key, looks_like_counters, read_counters, read_json_counters,
 };
 use opscope_trace::Trace;
 
@@ -73,7 +72,7 @@ fn is_counters(look: &Look) -> bool {
 }
 
 fn is_graph(look: &Look) -> bool {
-    looks_like_exec_graph(&look.bytes)
+    is_executable_graph(&look.bytes)
 }
 
 fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {

@@ -55,8 +55,24 @@ pub static TFLITE: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// Models of OpenVINO.
+pub static OPENVINO: Format = Format {
+    name: "a model of OpenVINO (.xml)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "OpenVINO 2020.1 to 2026 (versions 10 and 11 of its format)",
+        reads: "layers with types, shapes and costs, those that ONNX has as its operators; the layers that each was \
+                made of; graphs of loops and conditions; constants of a .bin of the same name where they lie",
+        written_by: None,
+        lacks: "versions up to 7; costs of layers that ONNX lacks, but for the usual ones",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::OpenVino),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// The formats, one for each kind.
-pub static ALL: [&Format; 3] = [&OM, &CAFFE, &TFLITE];
+pub static ALL: [&Format; 4] = [&OM, &CAFFE, &TFLITE, &OPENVINO];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)

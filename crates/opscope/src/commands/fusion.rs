@@ -32,7 +32,8 @@ that are constants don't count as inputs. --switch-file writes the converter's f
 fusion rules on, and prints the command that converts the model with it.
 
 Of a converted model (.om) it is told what was fused, from the file itself: which operators each stands
-for, and the passes that made it.
+for, and the passes that made it. A model of OpenVINO (.xml) may say which layers each of its own stands
+for; its chains are told as well.
 
 What the converter was told and what it did is read as well: its command (--converter), its switch
 file (--switches) and fusion_result.json (--fusion-result). It is said which rules were off, what
@@ -43,7 +44,8 @@ fusion` tells what fusion is.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model: before its conversion (.onnx, .prototxt, .tflite), or converted (.om); or one of the converter's files
+    /// The model: before its conversion (.onnx, .prototxt, .tflite, OpenVINO's .xml), or converted (.om); or one of the
+    /// converter's files
     #[arg(value_name = "MODEL", required_unless_present_any = ["converter", "switches", "fusion_result"])]
     model: Option<PathBuf>,
 
@@ -97,7 +99,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         );
         return Err(UsageError(text).into());
     }
-    let fused = converted.and_then(Fused::of);
+    // OpenVINO's converter fuses as well, and its models are compiled anew by each engine.
+    let tells = model.as_ref().filter(|model| matches!(model.kind(), ModelKind::Om | ModelKind::OpenVino));
+    let fused = tells.and_then(Fused::of);
     if let (Some(path), None) = (path.filter(|_| converted.is_some()), &fused) {
         terminal.warn(&format!(
             "{}: the file doesn't say of which operators its own were made, as files of phones and models of single \
@@ -186,6 +190,13 @@ fn command(
         let text = format!(
             "{}: the converter takes no model of TensorFlow Lite; convert it to ONNX first (tf2onnx with --tflite), \
              and give that file",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
+    if model.kind() == ModelKind::OpenVino {
+        let text = format!(
+            "{}: the converter doesn't read models of OpenVINO; give the one that it was converted from, as .onnx",
             path.display()
         );
         return Err(UsageError(text).into());
