@@ -175,9 +175,14 @@ impl Packets {
             }
         }
         let row = &self.sequences[sequence];
-        let or_default = |own: Vec<u64>, known: &[u64]| if own.is_empty() { known.to_vec() } else { own };
-        let tracks = or_default(tracks, &row.counters).into_iter().zip(values);
-        let double_tracks = or_default(double_tracks, &row.double_counters).into_iter().zip(doubles);
+        // A sequence may name any number of counters, and an event have one value.
+        let or_default = |own: Vec<u64>, known: &[u64], values: usize| match own.is_empty() {
+            true => known[..known.len().min(values)].to_vec(),
+            false => own,
+        };
+        let tracks = or_default(tracks, &row.counters, values.len()).into_iter().zip(values);
+        let double_tracks =
+            or_default(double_tracks, &row.double_counters, doubles.len()).into_iter().zip(doubles);
         for (uuid, value) in tracks.chain(double_tracks).collect::<Vec<_>>() {
             let track = self.tracks.of(uuid);
             self.sample(sequence, track, time, value);
