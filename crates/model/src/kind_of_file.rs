@@ -59,7 +59,7 @@ pub(crate) fn looks_like(bytes: &[u8]) -> Option<&'static str> {
         (starts_with_text(bytes, b"{") || starts_with_text(bytes, b"["), "it is JSON"),
         (is_text(bytes), "it is text, perhaps a Caffe prototxt or a text form of ONNX"),
         (starts(b"\x08\x01\x12"), "it may be a TensorFlow SavedModel: convert it with tf2onnx"),
-        (starts(b"\x0a"), "it may be a frozen TensorFlow graph or a Caffe model: convert it to ONNX first"),
+        (starts(b"\x0a"), "it may be weights of Caffe: give the .prototxt that goes with them"),
     ];
     known.into_iter().find(|(matches, _)| *matches).map(|(_, text)| text)
 }
@@ -94,7 +94,7 @@ mod tests {
             (b"  \n{\"a\": 1}", "JSON"),
             (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
             (b"<!DOCTYPE html><html>", "web page"),
-            (b"\x0a\x20\x0a\x05input\x12\x0bPlaceholder", "TensorFlow graph"),
+            (b"\x0a\x07AlexNet\xa2\x06\x20", "weights of Caffe"),
             (b"\x08\x01\x12\x40\x0a\x3e", "SavedModel"),
             (b"name: \"AlexNet\"\nlayer {\n", "prototxt"),
             (b"mgb0001", "MegEngine"),

@@ -17,6 +17,8 @@ pub enum ModelKind {
     TfLite,
     /// A model of OpenVINO, its intermediate representation (`.xml`).
     OpenVino,
+    /// A frozen graph of TensorFlow (`.pb`).
+    TensorFlow,
 }
 
 impl ModelKind {
@@ -24,7 +26,8 @@ impl ModelKind {
     pub const HEAD: usize = 64 << 10;
 
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Onnx, Self::Om, Self::Caffe, Self::TfLite, Self::OpenVino];
+    pub const ALL: [Self; 6] =
+        [Self::Onnx, Self::Om, Self::Caffe, Self::TensorFlow, Self::TfLite, Self::OpenVino];
 
     /// A noun phrase for people.
     pub fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl ModelKind {
             Self::Caffe => "a network of Caffe (.prototxt)",
             Self::TfLite => "a model of TensorFlow Lite (.tflite)",
             Self::OpenVino => "a model of OpenVINO (.xml)",
+            Self::TensorFlow => "a frozen graph of TensorFlow (.pb)",
         }
     }
 
@@ -45,17 +49,19 @@ impl ModelKind {
             (formats::caffe::is_one, Self::Caffe),
             (formats::tflite::is_one, Self::TfLite),
             (formats::openvino::is_one, Self::OpenVino),
+            (formats::tensorflow::is_one, Self::TensorFlow),
         ];
         found.into_iter().find(|(is_one, _)| is_one(head)).map(|(_, kind)| kind)
     }
 
     /// The way from a model of this kind to one that can be run and rewritten, as the end of a sentence.
-    pub(crate) fn remedy(self) -> &'static str {
+    pub fn remedy(self) -> &'static str {
         match self {
             Self::Onnx => "",
             Self::Om => {
                 "it is compiled for its chip and nothing else: give the .onnx file that it was converted from"
             }
+            Self::TensorFlow => "convert it with tf2onnx first, and give that file",
             Self::Caffe => "convert it to ONNX first, and give that file",
             Self::TfLite => "convert it to ONNX first (tf2onnx with --tflite), and give that file",
             Self::OpenVino => "give the model that it was converted from, as .onnx",

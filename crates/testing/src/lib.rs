@@ -7,8 +7,8 @@
 //! - [`board`] (with the feature of that name): a board behind the server, for collecting.
 //! - [`small_disk`]: a file system of a few megabytes.
 //! - [`megengine_network`]: profiles of MegEngine of any size.
-//! - [`om_file`]: offline models of Ascend; [`protobuf`]: the messages of such files. [`tflite_file`]: models of
-//!   TensorFlow Lite.
+//! - [`om_file`], [`tensorflow`]: offline models of Ascend, frozen graphs; [`protobuf`]: the messages of such files.
+//!   [`tflite_file`]: models of TensorFlow Lite.
 //!
 //! ```
 //! let Some(compiler) = opscope_testing::companions::c_compiler() else { return };
@@ -26,4 +26,5 @@ pub mod protobuf;
 pub mod small_disk;
 #[cfg(unix)]
 pub mod ssh_server;
+pub mod tensorflow;
 pub mod tflite_file;

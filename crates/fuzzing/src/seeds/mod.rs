@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::write_sample;
 use opscope_formats::megengine;
-use opscope_testing::{om_file, tflite_file};
+use opscope_testing::{om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
@@ -70,6 +70,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
         &[[0i64, -1, 1].map(i64::to_le_bytes).concat(), vec![0; 864]].concat(),
     );
     save(corpus, "openvino_model", "network", &openvino.to_input());
+    save(corpus, "tensorflow", "small", &tensorflow::small());
     save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
     save(corpus, "om", "new", &om_file::small(om_file::Form::New));
     save(corpus, "tflite_model", "network", &tflite_file::small());

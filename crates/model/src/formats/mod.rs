@@ -9,6 +9,7 @@ pub(crate) mod caffe;
 pub(crate) mod om;
 pub(crate) mod openvino;
 pub(crate) mod protobuf;
+pub(crate) mod tensorflow;
 pub(crate) mod text;
 pub(crate) mod tflite;
 
@@ -56,5 +57,6 @@ pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Resul
         ModelKind::Caffe => caffe::read(bytes, path),
         ModelKind::TfLite => tflite::read(bytes),
         ModelKind::OpenVino => openvino::read(bytes, path),
+        ModelKind::TensorFlow => tensorflow::read(bytes),
     }
 }

@@ -30,7 +30,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 44] = [
+pub static ALL: [&Format; 45] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -41,6 +41,7 @@ pub static ALL: [&Format; 44] = [
     &other_models::CAFFE,
     &other_models::TFLITE,
     &other_models::OPENVINO,
+    &other_models::TENSORFLOW,
     &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,

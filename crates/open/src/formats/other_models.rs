@@ -71,8 +71,24 @@ pub static OPENVINO: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// Frozen graphs of TensorFlow.
+pub static TENSORFLOW: Format = Format {
+    name: "a frozen graph of TensorFlow (.pb)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "TensorFlow 1 and 2: freeze_graph, convert_variables_to_constants, tf2onnx",
+        reads: "operators with shapes and costs, those that ONNX has as its operators; images in ONNX's order, with \
+                a transposition where the file's is needed; constants where they lie",
+        written_by: None,
+        lacks: "functions, loops and queues; sizes behind operators that ONNX has no like of",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::TensorFlow),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// The formats, one for each kind.
-pub static ALL: [&Format; 4] = [&OM, &CAFFE, &TFLITE, &OPENVINO];
+pub static ALL: [&Format; 5] = [&OM, &CAFFE, &TENSORFLOW, &TFLITE, &OPENVINO];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)
@@ -88,5 +104,7 @@ mod tests {
         let kinds: Vec<&str> =
             ModelKind::ALL.iter().filter(|kind| **kind != ModelKind::Onnx).map(|kind| kind.name()).collect();
         assert_eq!(names, kinds);
+        let is_listed = |format: &&Format| super::super::ALL.iter().any(|listed| listed.name == format.name);
+        assert!(ALL.iter().all(is_listed), "one is not looked for");
     }
 }

@@ -186,20 +186,9 @@ fn command(
                     command to convert with";
         return Err(UsageError(text.to_owned()).into());
     };
-    if model.kind() == ModelKind::TfLite {
-        let text = format!(
-            "{}: the converter takes no model of TensorFlow Lite; convert it to ONNX first (tf2onnx with --tflite), \
-             and give that file",
-            path.display()
-        );
-        return Err(UsageError(text).into());
-    }
-    if model.kind() == ModelKind::OpenVino {
-        let text = format!(
-            "{}: the converter doesn't read models of OpenVINO; give the one that it was converted from, as .onnx",
-            path.display()
-        );
-        return Err(UsageError(text).into());
+    if matches!(model.kind(), ModelKind::TfLite | ModelKind::OpenVino) {
+        let (path, kind, remedy) = (path.display(), model.kind(), model.kind().remedy());
+        return Err(UsageError(format!("{path}: the converter doesn't read {kind}: {remedy}")).into());
     }
     let Some(soc) = &chip.name else {
         let text = "--target cann is more than one chip: give the one that the command is for with \
@@ -209,8 +198,7 @@ fn command(
     Ok(new_command(path, soc, chip.is_svp, model, shapes, file))
 }
 
-/// A command for the model. The converter knows ONNX as framework 5 and Caffe as 0, appends `.om` to the output, and
-/// wants a shape for every input.
+/// A command for the model. The converter appends `.om` to the output, and wants a shape for every input.
 fn new_command(
     path: &Path,
     soc: &str,
@@ -232,9 +220,11 @@ fn new_command(
         });
         inputs.push(format!("{}:{dims}", graph.value(*id).name));
     }
-    let framework = match model.kind() {
-        ModelKind::Caffe => 0,
-        _ => 5,
+    // The converter's numbers of frameworks, and the order in which the model's images have their sizes.
+    let (framework, order) = match model.kind() {
+        ModelKind::Caffe => (0, "NCHW"),
+        ModelKind::TensorFlow => (3, "NHWC"),
+        _ => (5, "NCHW"),
     };
     let mut words = vec![
         "atc".to_owned(),
@@ -253,7 +243,7 @@ fn new_command(
     } else {
         words.push("--output_type=FP32".to_owned());
         if image {
-            words.push("--input_format=NCHW".to_owned());
+            words.push(format!("--input_format={order}"));
         }
     }
     words.join(" \\\n    ")
