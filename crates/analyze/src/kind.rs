@@ -12,7 +12,7 @@ const KINDS: [(&str, &[&str]); 5] = [
 ];
 
 /// The kind of operator behind the spellings of different engines.
-pub(crate) fn kind(op_type: &str) -> Cow<'_, str> {
+pub fn kind(op_type: &str) -> Cow<'_, str> {
     let first = op_type.split('+').next().unwrap_or(op_type).trim();
     let begins = |start: &&str| {
         first.as_bytes().get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))

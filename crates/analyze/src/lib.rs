@@ -76,10 +76,11 @@ mod work_times;
 
 pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
-    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, SpanChange, Step, Suspect, Verdict,
-    What,
+    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, NodeNames, SpanChange, Step, Suspect,
+    Verdict, What,
 };
 pub use coverage::Coverage;
+pub use kind::kind as operator_kind;
 pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};

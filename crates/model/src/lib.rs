@@ -48,6 +48,7 @@
 //! load                     files to models; kind_of_file names those that are none
 //! formats/ · model_kind    models of other tools, a folder or file each, into ONNX's messages
 //! provenance               facts of such files beside their graph
+//! pairing                  which nodes of two models are the same
 //! graph/ · stored · tensor nodes and values; the tensors that a model stores, and their data
 //! attributes · declared    attributes of nodes; types as files declare them
 //! proto · wire             ONNX's messages, and their structure on disk
@@ -61,6 +62,7 @@ pub mod graph;
 mod kind_of_file;
 pub mod load;
 mod model_kind;
+mod pairing;
 pub mod proto;
 pub mod provenance;
 pub mod samples;
@@ -77,6 +79,7 @@ pub use formats::FormatError;
 pub use graph::{Declared, Dim, Graph, GraphError, Node, NodeId, Value, ValueId, ValueKind};
 pub use load::{LoadError, Model};
 pub use model_kind::ModelKind;
+pub use pairing::Pairing;
 pub use provenance::{Origin, Provenance, Stated, StatedValue};
 pub use shapes::{BindingError, Bindings, Note, Shapes, TensorShape};
 pub use tensor::{TensorData, TensorError, element_count};

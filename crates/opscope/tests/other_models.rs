@@ -84,6 +84,24 @@ fn advice_on_a_profile_is_joined_with_the_model_that_ran() {
 }
 
 #[test]
+fn a_node_is_found_in_the_operator_that_it_became_a_part_of() {
+    let place = om();
+    let with = ["op_summary_0.csv", "--model", "model.om"];
+    let text = place.done(&[&["where", "relu"], &with[..]].concat()).stdout;
+    assert!(text.contains("The operator conv/relu"), "{text}");
+    assert!(text.contains("conv/relu was made of conv + relu, by TbeConvReluFusionPass"), "{text}");
+    let json = place.done(&[&["where", "relu", "--json"], &with[..]].concat()).json();
+    assert_eq!((&json["matched"], &json["made_of"][0]["operator"]), (&"name".into(), &"conv/relu".into()));
+    // By its own name it is found as without the model, and the nodes are told.
+    let text = place.done(&[&["where", "conv/relu"], &with[..]].concat()).stdout;
+    assert!(text.contains("The operator conv/relu") && text.contains("made of conv + relu"), "{text}");
+    let lines: Vec<&str> = PROFILE.lines().collect();
+    place.write("op_summary_1.csv", format!("{}\n{}\n", lines[0], lines[3]));
+    let arguments = ["where", "relu", "op_summary_1.csv", "--model", "model.om"];
+    place.fails(1, &["'relu' became conv/relu, which did not run"], &arguments);
+}
+
+#[test]
 fn an_offline_model_is_neither_run_nor_rewritten_and_the_way_out_is_told() {
     let place = om();
     for arguments in [
@@ -255,7 +273,7 @@ fn a_model_of_openvino_is_described_fused_and_advised_beside_its_profile() {
     assert!(text.contains("Conv + Mish") && text.contains("of: conv + bn"), "{text}");
     place.fails(
         2,
-        &["doesn't read models of OpenVINO"],
+        &["doesn't read a model of OpenVINO"],
         &["fusion", "model.xml", "--switch-file", "switch.cfg"],
     );
     place.write("counters.csv", COUNTERS);
@@ -274,4 +292,108 @@ fn a_model_of_openvino_is_described_fused_and_advised_beside_its_profile() {
     place.write("cut.xml", &OPENVINO[..OPENVINO.find("</layers>").expect("layers")]);
     let text = place.done(&["info", "cut.xml"]).stdout;
     assert!(text.contains("lost") && text.contains("cut off") && text.contains("Convolution 1"), "{text}");
+    place.fails(1, &["head.tflite", "damaged or cut off"], &["fusion", "head.tflite"]);
+}
+
+#[test]
+fn a_frozen_graph_of_tensorflow_is_described_fused_and_advised_like_onnx() {
+    let place = Place::new();
+    let graph = opscope_testing::tensorflow::small();
+    place.write("net.pb", &graph);
+    place.write("profile.csv", TENSORFLOW_PROFILE);
+    let text = place.done(&["info", "net.pb"]).stdout;
+    for words in [
+        "a frozen graph of TensorFlow (.pb)",
+        "nodes             18",
+        "reordered         1",
+        "Conv 2",
+        "image float32 [1,17,17,3]",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let json = place.done(&["info", "net.pb", "--nodes", "--json"]).json();
+    let nodes = json["nodes"].as_array().expect("the nodes");
+    let conv = nodes.iter().find(|node| node["name"] == "conv").expect("the convolution");
+    assert_eq!(conv["flops"].as_u64(), Some(2 * 8 * 81 * 27));
+    let text = place.done(&["fusion", "net.pb", "--switch-file", "switch.cfg"]).stdout;
+    assert!(text.contains("Conv + BatchNormalization"), "{text}");
+    for words in ["--framework=3", "--input_format=NHWC", "--input_shape=image:1,17,17,3"] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let answer = place.done(&["advise", "profile.csv", "--model", "net.pb"]);
+    assert!(!answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    place.fails(1, &["a frozen graph of TensorFlow", "tf2onnx"], &["run", "net.pb"]);
+    place.fails(1, &["net.pb", "--model"], &["analyze", "net.pb"]);
+    // Cut off: the nodes before are there, and the loss is told.
+    place.write("cut.pb", &graph[..graph.len() - 60]);
+    let text = place.done(&["info", "cut.pb"]).stdout;
+    assert!(text.contains("damaged") && text.contains("Conv 2"), "{text}");
+}
+
+/// Two inferences of the small network after the converter has fused it.
+const TENSORFLOW_PROFILE: &str = "\
+Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)
+0,1,1,3,conv,Conv2D,AI_CORE,100,30,0
+0,1,2,3,deep,DepthwiseConv2D,AI_CORE,130,20,0
+0,1,3,3,fc,MatMulV2,AI_CORE,150,5,0
+0,1,4,3,prob,SoftmaxV2,AI_CORE,155,5,0
+";
+
+/// Two inferences of the network that the small offline model was made from, whose sum has another name there.
+const BEFORE: &str = "\
+Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)
+0,1,1,3,conv,Conv,AI_CORE,100,50,0
+0,1,2,3,relu,Relu,AI_CORE,150,20,0
+0,1,3,3,total,Add,AI_CORE,170,10,0
+";
+
+#[test]
+fn models_bring_operators_together_across_a_conversion() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = om();
+    let window = |node: Node| node.ints("strides", &[1, 1, 1, 1]).text("padding", "SAME");
+    place.write(
+        "net.pb",
+        graph(&[
+            Node::placeholder("image", &[1, 8, 8, 3]),
+            Node::constant("weights", &[3, 3, 3, 8], 0.5),
+            window(Node::new("conv", "Conv2D", &["image", "weights"])),
+            Node::new("relu", "Relu", &["conv"]),
+            Node::new("total", "AddV2", &["relu", "relu"]),
+        ]),
+    );
+    place.write("op_summary_before.csv", BEFORE);
+    let with = ["--model-a", "net.pb", "--model-b", "model.om"];
+    let files = ["compare", "op_summary_before.csv", "op_summary_0.csv"];
+    let text = place.done(&[&files[..], &with].concat()).stdout;
+    for words in [
+        "Conv + Relu became Conv2D",
+        "Add faster",
+        "TransData appeared",
+        "A's model net.pb: 3 of 3 operators are its nodes",
+        "B's model model.om: 3 of 3 operators are its nodes",
+        "by their places in the graph",
+    ] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    let json = place.done(&[&files[..], &with, &["--json"]].concat()).json();
+    assert_eq!(json["matched"]["before"], 1.0);
+    assert_eq!(json["models"]["before"]["operators_known"], 3);
+    assert_eq!(json["models"]["paired_by_name"], 0);
+    let groups = json["groups"].as_array().expect("the groups");
+    let sum = groups.iter().find(|group| group["after"][0]["name"] == "add").expect("the sum");
+    assert_eq!(sum["before"][0]["name"], "total");
+    // Markdown and the page tell the same.
+    let text = place.done(&[&files[..], &with, &["--markdown"]].concat()).stdout;
+    assert!(text.contains("Conv + Relu became Conv2D") && text.contains("net.pb"), "{text}");
+    place.done(&[&files[..], &with, &["--html", "page.html"]].concat());
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    assert_eq!(common::report(&page).0["compare"]["groups"], json["groups"]);
+    // Without the models, nothing is said of them; with another model, that is said.
+    let json = place.done(&[&files[..], &["--json"]].concat()).json();
+    assert!(json["models"].is_null());
+    place.write("other.prototxt", NETWORK.replace("\"conv\"", "\"first\""));
+    let answer = place.done(&["compare", files[2], files[2], "--model-a", "other.prototxt"]);
+    assert!(answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+    place.fails(1, &["gone.onnx"], &["compare", files[1], files[2], "--model-b", "gone.onnx"]);
 }

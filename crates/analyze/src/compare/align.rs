@@ -1,6 +1,7 @@
 //! Which operators of two profiles belong together.
 //!
-//! 1. Operators that stand for common nodes of the graph are one group, however engines fused them.
+//! 1. Operators that stand for common nodes of the graph are one group, however engines fused them. The nodes are
+//!    those that the profile tells, or else the model that ran.
 //! 2. Of what is left, those of the same name and a type of the same kind; where a profile has no types,
 //!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
 //!    operators whose shapes don't contradict: engines number operators through, so that a name may
@@ -17,6 +18,7 @@ use std::hash::Hash;
 use opscope_trace::{Nanoseconds, Trace};
 
 use super::group::{Group, Member};
+use super::node_names::NodeNames;
 use super::side::{Row, Side};
 use super::texts::{KindId, TextId, Texts, Which};
 
@@ -54,10 +56,14 @@ impl Groups {
 }
 
 /// The groups of two profiles, and the matched part of the time of each.
-pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>) -> (Vec<Group<'t>>, (f64, f64)) {
+pub(super) fn align<'t>(
+    a: &Side<'t>,
+    b: &Side<'t>,
+    names: [&'t NodeNames; 2],
+) -> (Vec<Group<'t>>, (f64, f64)) {
     let mut texts = Texts::new(&a.trace.strings, &b.trace.strings);
     let mut groups = Groups { before: vec![None; a.rows.len()], after: vec![None; b.rows.len()], count: 0 };
-    by_origin(a, b, &mut texts, &mut groups);
+    by_origin([a, b], names, &mut texts, &mut groups);
     let mut shapes = Shapes::new();
     let entries = Entries {
         before: entries(a, Which::Before, &mut texts, &mut shapes),
@@ -101,9 +107,14 @@ fn output_shapes<'t>(trace: &'t Trace, row: &Row<'_>) -> Option<Vec<&'t [i64]>> 
 }
 
 /// Joins whatever has a node of the graph in common, across both sides.
-fn by_origin<'t>(a: &Side<'t>, b: &Side<'t>, texts: &mut Texts<'t>, groups: &mut Groups) {
+fn by_origin<'t>(
+    [a, b]: [&Side<'t>; 2],
+    names: [&'t NodeNames; 2],
+    texts: &mut Texts<'t>,
+    groups: &mut Groups,
+) {
     let known = |side: &Side<'_>| side.rows.iter().any(|row| !row.origins.is_empty());
-    if !known(a) && !known(b) {
+    if !known(a) && !known(b) && names.iter().all(|names| names.is_empty()) {
         return;
     }
     // The rows of both sides are numbered through, those of B behind those of A.
@@ -120,14 +131,23 @@ fn by_origin<'t>(a: &Side<'t>, b: &Side<'t>, texts: &mut Texts<'t>, groups: &mut
     let of_a = a.rows.iter().map(|row| (a, Which::Before, row));
     let of_b = b.rows.iter().map(|row| (b, Which::After, row));
     for (place, (side, which, row)) in of_a.chain(of_b).enumerate() {
+        let names = names[which as usize];
         for origin in row.origins {
-            join(texts.id(which, *origin), place);
+            let node = match names.common(side.trace.strings.get(*origin)) {
+                Some(node) => texts.piece(node),
+                None => texts.id(which, *origin),
+            };
+            join(node, place);
         }
-        if row.origins.is_empty() {
-            // Its own name may join those of the graph's nodes.
-            for piece in side.trace.strings.get(row.name).split('+') {
-                join(texts.piece(piece.trim()), place);
-            }
+        if !row.origins.is_empty() {
+            continue;
+        }
+        // Its own name may join those of the graph's nodes.
+        let name = side.trace.strings.get(row.name);
+        let mut join_node = |node: &'t str| join(texts.piece(names.common(node).unwrap_or(node)), place);
+        match names.made_of(name) {
+            Some(nodes) => nodes.iter().for_each(|node| join_node(node)),
+            None => name.split('+').for_each(|piece| join_node(piece.trim())),
         }
     }
     let roots: Vec<usize> = (0..count).map(|place| sets.root(place)).collect();

@@ -11,11 +11,14 @@ mod align;
 mod change_family;
 mod extent;
 mod group;
+mod node_names;
 mod noise;
 mod side;
 mod spans;
 mod texts;
 mod waterfall;
+
+use std::sync::LazyLock;
 
 use opscope_trace::{Nanoseconds, Trace};
 
@@ -25,6 +28,7 @@ use side::Side;
 
 pub use change_family::ChangeFamily;
 pub use group::{Change, Group, Member};
+pub use node_names::NodeNames;
 pub use noise::{Difference, Verdict};
 pub use spans::SpanChange;
 pub use waterfall::{Step, What};
@@ -96,13 +100,19 @@ pub struct Suspect {
 impl<'t> Comparison<'t> {
     /// Compares two profiles.
     pub fn of(before: &'t Trace, after: &'t Trace) -> Self {
+        static NONE: LazyLock<NodeNames> = LazyLock::new(NodeNames::default);
+        Self::joined(before, after, [&NONE, &NONE])
+    }
+
+    /// Compares two profiles, of whose operators the models that ran tell the nodes.
+    pub fn joined(before: &'t Trace, after: &'t Trace, names: [&'t NodeNames; 2]) -> Self {
         let extent = Extent::of(before, after);
         let mut sides = sides(before, after, extent.whole);
         if is_unrecorded(&sides.0, &sides.1) {
             sides.0.leave_recording_out(extent.whole);
             sides.1.leave_recording_out(extent.whole);
         }
-        let (groups, matched) = align(&sides.0, &sides.1);
+        let (groups, matched) = align(&sides.0, &sides.1, names);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);

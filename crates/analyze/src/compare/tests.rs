@@ -65,6 +65,30 @@ fn what_a_convolution_took_in_is_told_as_merged() {
 }
 
 #[test]
+fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
+    let before = profile(&[("conv1", "Conv", "", 50), ("relu1", "Relu", "", 20), ("fc", "Gemm", "", 30)]);
+    let after = profile(&[("k0", "Conv2D", "", 40), ("k1", "MatMul", "", 60), ("k2", "TransData", "", 5)]);
+    let made_of = [("k0", vec!["c", "r"]), ("k1", vec!["f"])];
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let names = NodeNames {
+        made_of: made_of.into_iter().map(|(name, nodes)| (name.to_owned(), owned(nodes))).collect(),
+        same_as: [("c", "conv1"), ("r", "relu1"), ("f", "fc")]
+            .map(|(node, other)| (node.to_owned(), other.to_owned()))
+            .into(),
+    };
+    let none = NodeNames::default();
+    let comparison = Comparison::joined(&before, &after, [&none, &names]);
+    assert_eq!(
+        stories(&comparison),
+        ["Conv + Relu became Conv2D -30", "Gemm slower 30", "TransData appeared 5"]
+    );
+    assert_eq!(comparison.matched.0, 1.0);
+    // Without the models only the order and the types tell, and the Relu has no counterpart of its own.
+    let unjoined = Comparison::of(&before, &after);
+    assert_ne!(stories(&unjoined), stories(&comparison));
+}
+
+#[test]
 fn origins_align_engines_that_fuse_and_name_in_different_ways() {
     let before = profile(&[
         ("n0", "Conv", "conv1", 50),

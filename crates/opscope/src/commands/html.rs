@@ -3,11 +3,12 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::Context;
 use clap::Args;
 use opscope_advise::{Environment, Subject, Target, advise, fusion};
-use opscope_analyze::{Answer, GroupBy, Iterations, Overview, Query, Roofline, Scope, ScopeError};
+use opscope_analyze::{Answer, GroupBy, Iterations, NodeNames, Overview, Query, Roofline, Scope, ScopeError};
 use opscope_model::{Model, Shapes};
 use opscope_open::{Source, formats};
 use opscope_trace::{Trace, units};
@@ -140,6 +141,8 @@ pub struct Content<'a> {
     pub target: Option<Target>,
     /// The profile before a change, with which it is compared.
     pub against: Option<&'a Opened>,
+    /// The nodes that the operators of both stand for, where models tell them.
+    pub names: Option<&'a [NodeNames; 2]>,
     /// The peaks of the machine.
     pub roofline: Option<Roofline>,
     /// The most slices that are written one by one.
@@ -158,6 +161,7 @@ impl Content<'_> {
             shapes: None,
             target: None,
             against: None,
+            names: None,
             roofline: None,
             slices: USUAL_SLICES,
             language: "auto",
@@ -187,8 +191,9 @@ pub fn write(
     });
     let before = before.transpose()?;
     let against = content.against.zip(before.as_ref());
-    let against =
-        against.map(|(other, columns)| against_of(other, profile, origin.path.is_some(), Some(columns)));
+    let against = against.map(|(other, columns)| {
+        against_of(other, profile, origin.path.is_some(), Some(columns), content.names)
+    });
     let (answers, text) =
         with_page(profile, origin, content, &operators, (&embedded, against.transpose()?), |page| {
             anyhow::Ok((page.answers()?, page.text()))
@@ -262,8 +267,10 @@ pub fn against_of<'a>(
     after: &'a Opened,
     is_kept: bool,
     embedded: Option<&'a Embedded>,
+    names: Option<&'a [NodeNames; 2]>,
 ) -> anyhow::Result<Against<'a>> {
-    let (comparison, overview) = (compared(before, after)?, overview_of(before)?);
+    static NONE: LazyLock<[NodeNames; 2]> = LazyLock::new(Default::default);
+    let (comparison, overview) = (compared(before, after, names.unwrap_or(&NONE))?, overview_of(before)?);
     Ok(Against { profile: before, name: name_of(before.place()), is_kept, comparison, overview, embedded })
 }
 

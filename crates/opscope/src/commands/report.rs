@@ -134,6 +134,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let content = Content {
         model: model.as_ref(),
         shapes: shapes.as_ref(),
+        names: None,
         against: against.as_ref(),
         roofline: arguments.ceiling.roofline(&opened, terminal)?,
         target: arguments.target.as_deref().and_then(Target::from_name),

@@ -248,7 +248,7 @@ impl Subject for Served {
             return Err(Problem { is_question: true, error, hint: None });
         };
         let (before, after) = (&before.opened, &self.opened);
-        let changes = against_of(before, after, true, None)
+        let changes = against_of(before, after, true, None, None)
             .and_then(|against| Ok(json!({ "against": against.facts(), "compare": against.answer(after)? })));
         changes.map_err(|error| problem(&error))
     }

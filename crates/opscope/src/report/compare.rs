@@ -285,19 +285,19 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
     let _ = write!(text, "\n{}", table.to_text(None));
 }
 
-/// For a comment on a change; `losses` are sentences about what makes it doubtful.
+/// For a comment on a change; `remarks` are sentences about its profiles and models.
 pub fn to_markdown(
     comparison: &Comparison<'_>,
     shown: Shown,
-    losses: impl IntoIterator<Item = String>,
+    remarks: impl IntoIterator<Item = String>,
 ) -> String {
     let mut text = String::new();
     for (place, line) in headline(comparison).iter().enumerate() {
         let line = markdown::text(line);
         let _ = if place == 0 { writeln!(text, "**{line}**\n") } else { writeln!(text, "{line}\n") };
     }
-    for loss in losses {
-        let _ = writeln!(text, "{}\n", markdown::text(&loss));
+    for remark in remarks {
+        let _ = writeln!(text, "{}\n", markdown::text(&remark));
     }
     if comparison.groups.is_empty() {
         return text;
@@ -309,8 +309,8 @@ pub fn to_markdown(
     text
 }
 
-/// Everything.
-pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
+/// Everything; `models` says how the models of both sides joined their operators, and is null without any.
+pub fn to_json(comparison: &Comparison<'_>, models: Value) -> Envelope<Value> {
     let list_of = |members: &[Member<'_>]| -> Value {
         let member =
             |it: &Member<'_>| json!({ "name": it.name, "op_type": it.op_type, "time_ns": it.time.0 });
@@ -408,6 +408,7 @@ pub fn to_json(comparison: &Comparison<'_>) -> Envelope<Value> {
         "spans": spans,
         "suspects": suspects,
         "durations_alone": { "before": comparison.durations_alone.0, "after": comparison.durations_alone.1 },
+        "models": models,
     });
     Envelope::new(1, answer)
 }

@@ -5,35 +5,81 @@ use std::collections::{HashMap, HashSet};
 use opscope_advise::{Why, why_on_ai_cpu};
 use opscope_analyze::{Location, Matched, OperatorMatches};
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace, units};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::table::UNKNOWN;
 use super::{Envelope, Table, TableColumn, count, not_shown};
 use crate::terminal::{bold, printable};
 
+/// An operator of a converted model, with the nodes of the network before that it was made of.
+#[derive(Clone, Debug, Serialize)]
+pub struct MadeOf {
+    /// Its name.
+    pub operator: String,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The converter's passes that made it.
+    pub passes: Vec<String>,
+}
+
+impl MadeOf {
+    fn sentence(&self) -> String {
+        let nodes: Vec<String> = self.nodes.iter().map(|node| printable(node).into_owned()).collect();
+        let nodes = if nodes.is_empty() { "nothing".to_owned() } else { nodes.join(" + ") };
+        let by =
+            if self.passes.is_empty() { String::new() } else { format!(", by {}", self.passes.join(", ")) };
+        format!("{} was made of {nodes}{}\n", bold(&printable(&self.operator)), printable(&by))
+    }
+}
+
 /// The operators that a word was found to name, with `top` places of each (0 is all): a sentence, a table and
-/// the reasons for each meaning of the word.
+/// the reasons for each meaning of the word; and what operators of the model were made of.
 pub fn to_text(
     trace: &Trace,
     word: &str,
     found: &[OperatorMatches],
+    made_of: &[MadeOf],
     top: usize,
     width: Option<u16>,
 ) -> String {
     let top = if top == 0 { usize::MAX } else { top };
     let texts = found.iter().map(|it| {
+        let word = word_of(trace, word, it, made_of);
         let sentence = sentence(word, it);
         let (table, reasons) = (table(trace, &it.locations, top, width), reasons(trace, &it.locations));
         format!("{sentence}{table}{reasons}{}", origins_text(trace, &it.locations, top))
     });
-    texts.collect::<Vec<_>>().join("\n")
+    let text = texts.collect::<Vec<_>>().join("\n");
+    if made_of.is_empty() {
+        return text;
+    }
+    let sentences = made_of.iter().take(top).map(MadeOf::sentence).collect::<String>();
+    format!("{text}\n{sentences}{}", not_shown(made_of.len().saturating_sub(top)))
 }
 
-/// The same for programs: the first meaning of the word, and another as `also`.
-pub fn to_json(trace: &Trace, first: &OperatorMatches, other: Option<&OperatorMatches>) -> Envelope<Value> {
+/// The word that operators are spoken of by: their own name where they were found by a node that they were made of.
+fn word_of<'a>(trace: &'a Trace, word: &'a str, found: &OperatorMatches, made_of: &[MadeOf]) -> &'a str {
+    let own = found.locations.first().map(|location| trace.strings.get(location.name));
+    own.filter(|own| found.matched == Matched::Name && made_of.iter().any(|made| made.operator == *own))
+        .unwrap_or(word)
+}
+
+/// The same for programs: the first meaning of the word, and others as `also`, as a list where there are several.
+pub fn to_json(
+    trace: &Trace,
+    first: &OperatorMatches,
+    others: &[OperatorMatches],
+    made_of: &[MadeOf],
+) -> Envelope<Value> {
     let mut answer = matches_json(trace, first);
-    if let Some(other) = other {
-        answer["also"] = matches_json(trace, other);
+    match others {
+        [] => {}
+        [other] => answer["also"] = matches_json(trace, other),
+        others => answer["also"] = others.iter().map(|other| matches_json(trace, other)).collect(),
+    }
+    if !made_of.is_empty() {
+        answer["made_of"] = json!(made_of);
     }
     Envelope::new(1, answer)
 }

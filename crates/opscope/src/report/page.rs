@@ -276,8 +276,9 @@ impl Against<'_> {
     /// # Errors
     /// When a figure has no form in JSON, which would be a fault of this program.
     pub fn answer(&self, after: &Opened) -> anyhow::Result<Value> {
-        let mut answer =
-            serde_json::to_value(compare::to_json(&self.comparison).about([self.profile, after]))?;
+        let mut answer = serde_json::to_value(
+            compare::to_json(&self.comparison, Value::Null).about([self.profile, after]),
+        )?;
         for (list, most) in [("groups", MOST_GROUPS), ("spans", MOST), ("waterfall", MOST_GROUPS)] {
             let rest =
                 answer[list].as_array_mut().map_or(Vec::new(), |rows| rows.split_off(most.min(rows.len())));

@@ -289,7 +289,8 @@ fn compared(asked: &CompareArguments, session: &Session, call: &Call) -> Answere
     let before = session.profile(&asked.before, call)?;
     let after = session.profile(&asked.after, call)?;
     let comparison = Comparison::of(&before, &after);
-    let mut answer = serde_json::to_value(report::compare::to_json(&comparison).about([&before, &after]))?;
+    let mut answer =
+        serde_json::to_value(report::compare::to_json(&comparison, Value::Null).about([&before, &after]))?;
     let changed = |group: &Value| group["delta_ns"].as_i64().unwrap_or(0).unsigned_abs();
     if let Some(groups) = answer["groups"].as_array_mut() {
         groups.sort_by_key(|group| std::cmp::Reverse(changed(group)));

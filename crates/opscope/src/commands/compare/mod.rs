@@ -1,9 +1,11 @@
 //! `opscope compare`: what differs between two profiles.
 
+mod models;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_analyze::Comparison;
+use opscope_analyze::{Comparison, NodeNames};
 use opscope_open::Source;
 use opscope_trace::Severity;
 
@@ -12,7 +14,8 @@ use super::html::{self, Content, HtmlArguments, command_line};
 use crate::exit::Exit;
 use crate::profile::{self, Opened, Tell};
 use crate::report::compare::{Shown, to_json, to_markdown, to_text};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, dim, printable};
+use models::Models;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,9 +24,13 @@ Examples:
   opscope compare tract.db ort.db --json         the same model on two engines
   opscope compare before.csv after.csv --markdown > change.md
   opscope compare before.db after.db --html change.html      B as a page, with the comparison drawn
+  opscope compare ort.db PROF_000001/ --model-a net.onnx --model-b net.om
+                                                 the network before and after its conversion
 
 Operators are brought together by the nodes of the model that they stand for, then by name, then by
-type and order; what one of them took in is told as merged. What became of many operators alike is
+type and order; what one of them took in is told as merged. The nodes are those that a profile tells.
+Where it tells none, --model-a and --model-b do: by the operators that a converted model's were made
+of, and by what is the same in both graphs where a converter changed the names. What became of many operators alike is
 one line, unless --each is given. Times are those of an average measured inference. The steps sum to
 the change of the headline; what operators don't account for is a step of its own. With two
 inferences or more on both sides, Welch's test at 95 % says whether the
@@ -40,6 +47,14 @@ pub struct Arguments {
     /// The profile after, of any kind
     #[arg(value_name = "B")]
     after: PathBuf,
+
+    /// The model that A is of, in any format that `opscope info` reads: brings operators together by its nodes
+    #[arg(long, value_name = "MODEL")]
+    model_a: Option<PathBuf>,
+
+    /// The model that B is of
+    #[arg(long, value_name = "MODEL")]
+    model_b: Option<PathBuf>,
 
     /// Show the N greatest changes; 0 shows all
     #[arg(short, long, default_value_t = 10, value_name = "N")]
@@ -71,37 +86,66 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let source = Source::at(&arguments.after)?;
     let origin = arguments.page.origin(&source);
     let after = profile::open_source(source, Tell::Warnings, terminal)?;
-    let comparison = compared(&before, &after)?;
+    let models =
+        Models::read([&arguments.model_a, &arguments.model_b].map(Option::as_deref), [&before, &after])?;
+    models.warn(terminal);
+    let comparison = compared(&before, &after, &models.names)?;
     let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
-        to_json(&comparison).about([&before, &after]).to_text()?
+        to_json(&comparison, models.to_json()).about([&before, &after]).to_text()?
     } else if arguments.markdown {
         let losses = [("A", &before), ("B", &after)].into_iter().filter_map(|(side, profile)| {
             Some(format!("{side} has lost {}", profile.losses_in_short(Severity::Lost, 3)?))
         });
-        to_markdown(&comparison, shown, losses)
+        to_markdown(&comparison, shown, losses.chain(models.lines()))
     } else {
-        to_text(&comparison, shown, terminal.width())
+        let lines = models.lines().into_iter().map(|line| format!("{}\n", dim(&printable(&line))));
+        to_text(&comparison, shown, terminal.width()) + &lines.collect::<String>()
     };
     // Whoever reads the answer may go away; the page is wanted all the same.
     let printed = terminal.print(&text);
     if let Some((output, origin)) = arguments.page.html.as_ref().zip(origin) {
-        let path = |path: &Path| path.display().to_string();
-        let words = ["opscope", "report"].map(str::to_owned).into_iter();
-        let words = words.chain([path(&arguments.after), "--against".to_owned(), path(&arguments.before)]);
-        let content = Content { against: Some(&before), ..Content::usual(command_line(words)) };
+        let words = page_command(arguments, output);
+        let content = Content {
+            against: Some(&before),
+            names: Some(&models.names),
+            ..Content::usual(command_line(words))
+        };
         html::write(&after, origin, &content, output, terminal)?;
     }
     printed?;
     Ok(Exit::Done)
 }
 
-/// The differences of two profiles, without those that the settings of the current folder silence.
+/// The command that makes the page again. A report takes no names of nodes from models.
+fn page_command(arguments: &Arguments, output: &Path) -> impl Iterator<Item = String> {
+    let path = |path: &Path| path.display().to_string();
+    let (before, after) = (path(&arguments.before), path(&arguments.after));
+    let models = [("--model-a", &arguments.model_a), ("--model-b", &arguments.model_b)];
+    let models: Vec<String> = models
+        .into_iter()
+        .filter_map(|(option, model)| Some([option.to_owned(), path(model.as_deref()?)]))
+        .flatten()
+        .collect();
+    let words = match models.is_empty() {
+        true => vec!["report".to_owned(), after, "--against".to_owned(), before],
+        false => [vec!["compare".to_owned(), before, after], models, vec!["--html".to_owned(), path(output)]]
+            .concat(),
+    };
+    ["opscope".to_owned()].into_iter().chain(words)
+}
+
+/// The differences of two profiles, without those that the settings of the current folder silence. The names of nodes
+/// are those of A's and B's models.
 ///
 /// # Errors
 /// When the settings can't be read.
-pub fn compared<'t>(before: &'t Opened, after: &'t Opened) -> anyhow::Result<Comparison<'t>> {
-    let mut comparison = Comparison::of(before, after);
+pub fn compared<'t>(
+    before: &'t Opened,
+    after: &'t Opened,
+    [of_before, of_after]: &'t [NodeNames; 2],
+) -> anyhow::Result<Comparison<'t>> {
+    let mut comparison = Comparison::joined(before, after, [of_before, of_after]);
     silence_suspects(&mut comparison)?;
     Ok(comparison)
 }

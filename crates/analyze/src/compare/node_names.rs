@@ -1,0 +1,28 @@
+//! Names of the nodes that operators stand for, as the models tell that ran.
+
+use std::collections::HashMap;
+
+/// The nodes behind the operators of one profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeNames {
+    /// By an operator's name, the nodes of the model before its conversion that it was made of.
+    pub made_of: HashMap<String, Vec<String>>,
+    /// By a node's name, the name of the same node in the other profile's model.
+    pub same_as: HashMap<String, String>,
+}
+
+impl NodeNames {
+    pub(super) fn is_empty(&self) -> bool {
+        self.made_of.is_empty() && self.same_as.is_empty()
+    }
+
+    /// The name of a node by which both profiles know it, if the models tell another than its own.
+    pub(super) fn common(&self, node: &str) -> Option<&str> {
+        self.same_as.get(node).map(String::as_str)
+    }
+
+    /// The nodes that an operator was made of, if the model tells them.
+    pub(super) fn made_of(&self, operator: &str) -> Option<&[String]> {
+        self.made_of.get(operator).map(Vec::as_slice)
+    }
+}

@@ -1,0 +1,180 @@
+//! The models that two profiles are of: which nodes their operators stand for, and which nodes of both are the same.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use opscope_analyze::{NodeNames, operator_kind};
+use opscope_model::{Model, NodeId, Pairing};
+use opscope_trace::Trace;
+use serde_json::{Value, json};
+
+use crate::terminal::Terminal;
+
+/// Operators of a profile are known by their names in the model; so many are told as counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// The operators that ran, by name.
+    operators: usize,
+    /// Those of them that the model knows.
+    known: usize,
+}
+
+/// A model with the profile that it is of.
+struct Side {
+    path: PathBuf,
+    /// How many nodes of the model before its conversion it tells.
+    nodes: usize,
+    /// How many of those the other model has too.
+    common: Option<usize>,
+    known: Known,
+}
+
+/// The names of nodes that two models tell, and how much of them.
+#[derive(Default)]
+pub struct Models {
+    pub names: [NodeNames; 2],
+    sides: [Option<Side>; 2],
+    pairing: Option<Pairing>,
+}
+
+impl Models {
+    /// Reads the models that are named.
+    ///
+    /// # Errors
+    /// When one can't be read.
+    pub fn read(paths: [Option<&Path>; 2], profiles: [&Trace; 2]) -> anyhow::Result<Self> {
+        let [first, second] = paths.map(|path| path.map(Model::load).transpose());
+        let models = [first?, second?];
+        let mut names = [made_of(models[0].as_ref()), made_of(models[1].as_ref())];
+        let mut pairing = None;
+        let mut common = None;
+        let mut nodes = [0, 1].map(|side| models[side].as_ref().map(nodes_of).unwrap_or_default());
+        if let [Some(first), Some(second)] = &models {
+            let pairs = Pairing::of(first, second, &|op_type| operator_kind(op_type).into_owned());
+            names[1].same_as = same_as(first, second, &pairs, &nodes[0]);
+            nodes[1] =
+                nodes[1].iter().map(|node| names[1].same_as.get(node).unwrap_or(node).clone()).collect();
+            common = Some(nodes[0].intersection(&nodes[1]).count());
+            pairing = Some(pairs);
+        }
+        let sides = [0, 1].map(|side| {
+            let model = models[side].as_ref()?;
+            let path = paths[side]?.to_owned();
+            Some(Side { path, nodes: nodes[side].len(), common, known: known(model, profiles[side]) })
+        });
+        Ok(Self { names, sides, pairing })
+    }
+
+    /// Says which model is likely another than the profile's.
+    pub fn warn(&self, terminal: &Terminal) {
+        for (side, name) in self.sides.iter().zip(["A", "B"]) {
+            if let Some(side) = side.as_ref().filter(|side| side.known.known == 0 && side.known.operators > 0)
+            {
+                terminal.warn(&format!(
+                    "no operator of {name} has the name of a node of {}: is it another model?",
+                    side.path.display()
+                ));
+            }
+        }
+    }
+
+    /// Lines for people; none without models.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (side, name) in self.sides.iter().zip(["A", "B"]) {
+            let Some(side) = side else { continue };
+            let common = side.common.map(|common| format!(", {common} of them in the other model"));
+            lines.push(format!(
+                "{name}'s model {}: {} of {} operators are its nodes; {} nodes{}",
+                side.path.display(),
+                side.known.known,
+                side.known.operators,
+                side.nodes,
+                common.unwrap_or_default()
+            ));
+        }
+        if let Some(pairing) = &self.pairing {
+            let (by_name, by_structure) = (pairing.by_name, pairing.by_structure);
+            lines.push(format!(
+                "nodes of both: {by_name} by name, {by_structure} by their places in the graph"
+            ));
+        }
+        lines
+    }
+
+    /// The same for programs; null without models.
+    pub fn to_json(&self) -> Value {
+        if self.sides.iter().all(Option::is_none) {
+            return Value::Null;
+        }
+        let side = |side: &Option<Side>| {
+            side.as_ref().map(|side| {
+                json!({
+                    "path": side.path.display().to_string(),
+                    "nodes": side.nodes,
+                    "nodes_in_common": side.common,
+                    "operators": side.known.operators,
+                    "operators_known": side.known.known,
+                })
+            })
+        };
+        json!({
+            "before": side(&self.sides[0]),
+            "after": side(&self.sides[1]),
+            "paired_by_name": self.pairing.as_ref().map(|pairing| pairing.by_name),
+            "paired_by_structure": self.pairing.as_ref().map(|pairing| pairing.by_structure),
+        })
+    }
+}
+
+/// The nodes that the operators of a converted model were made of.
+fn made_of(model: Option<&Model>) -> NodeNames {
+    let origins = model.into_iter().flat_map(|model| &model.provenance().origins);
+    let named = origins.filter(|(_, origin)| !origin.names.is_empty());
+    let made_of = named.map(|(name, origin)| (name.clone(), origin.names.clone())).collect();
+    NodeNames { made_of, same_as: HashMap::new() }
+}
+
+/// The names by which a node is known: those of the nodes that it was made of, or else its own.
+fn names_of(model: &Model, node: NodeId) -> Vec<&str> {
+    match model.origin(node).filter(|origin| !origin.names.is_empty()) {
+        Some(origin) => origin.names.iter().map(String::as_str).collect(),
+        None => vec![model.graph().node(node).name],
+    }
+}
+
+fn nodes_of(model: &Model) -> HashSet<String> {
+    let nodes = model.graph().nodes();
+    nodes.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect()
+}
+
+/// The names of the second model's nodes that have another in the first.
+fn same_as(
+    first: &Model,
+    second: &Model,
+    pairs: &Pairing,
+    of_first: &HashSet<String>,
+) -> HashMap<String, String> {
+    let mut same = HashMap::new();
+    for node in second.graph().nodes() {
+        let Some(other) = pairs.first(node.id) else { continue };
+        let Some(name) = names_of(first, other).first().map(|name| (*name).to_owned()) else { continue };
+        for own in names_of(second, node.id).into_iter().filter(|own| !of_first.contains(*own)) {
+            same.insert(own.to_owned(), name.clone());
+        }
+    }
+    same
+}
+
+/// How many of a profile's operators have names that the model knows, alone or joined with `+`.
+fn known(model: &Model, trace: &Trace) -> Known {
+    let mut names: HashSet<&str> = HashSet::new();
+    for (_, row) in trace.operators.iter() {
+        names.insert(trace.strings.get(row.name));
+    }
+    let nodes = nodes_of(model);
+    let is_node = |name: &str| nodes.contains(name) || model.graph().node_by_name(name).is_some();
+    let known =
+        names.iter().filter(|name| is_node(name) || name.split('+').any(|piece| is_node(piece.trim())));
+    Known { known: known.count(), operators: names.len() }
+}
