@@ -3,7 +3,8 @@
 //! Converters keep many names and change others. Nodes of one name and kind are the same; from those, and from the
 //! inputs and outputs of both graphs, the pairs go on along the edges as long as these leave no choice: a node's
 //! inputs by their places, and the readers of a value where there is one of a kind on both sides. Nodes that only
-//! change the layout or the type of a value are passed over, because converters add and drop them.
+//! change the layout or the type of a value are passed over, because converters add and drop them. Where that leads
+//! nowhere, so are sums and products with constants, which converters fold into the operator before them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,6 +23,10 @@ const PASSED_OVER: [&str; 9] = [
     "reorder",
     "quantizelinear",
 ];
+
+/// Types of operators that converters fold into the one before, if one input alone depends on the graph's inputs.
+const FOLDED: [&str; 10] =
+    ["add", "addv2", "biasadd", "sub", "subtract", "mul", "multiply", "div", "scale", "batchnorm"];
 
 /// How many nodes in a row are passed over.
 const LONGEST_PASS: usize = 8;
@@ -59,11 +64,49 @@ impl Pairing {
     }
 }
 
+/// The nodes that a way along the edges passes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passing {
+    /// Changes of layout and type.
+    Layout,
+    /// Those, and sums and products with constants.
+    Folded,
+}
+
+/// How data flow through a graph.
+struct Ways {
+    /// Whether a value depends on the graph's inputs.
+    depends: Vec<bool>,
+    /// Whether a converter may have folded a node into the one before: a sum or product of which one input alone
+    /// depends on the graph's inputs.
+    folded: Vec<bool>,
+}
+
+impl Ways {
+    fn of(graph: Graph<'_>, kind: &dyn Fn(&str) -> String) -> Self {
+        let mut depends = vec![false; graph.value_count()];
+        graph.inputs().iter().for_each(|input| depends[input.index()] = true);
+        let mut folded = vec![false; graph.node_count()];
+        let mut of_types: HashMap<&str, bool> = HashMap::new();
+        for node in graph.nodes() {
+            let count = node.reads().filter(|value| depends[value.index()]).count();
+            let is_foldable = *of_types.entry(node.op_type).or_insert_with(|| {
+                let kind = kind(node.op_type);
+                FOLDED.iter().any(|folded| kind.eq_ignore_ascii_case(folded))
+            });
+            folded[node.id.index()] = is_foldable && count == 1;
+            node.outputs.iter().flatten().for_each(|output| depends[output.index()] = count > 0);
+        }
+        Self { depends, folded }
+    }
+}
+
 /// Pairs as they are found.
 struct Search<'m> {
     graphs: [Graph<'m>; 2],
     /// The number of each node's kind; nodes that are passed over have none.
     kinds: [Vec<Option<u32>>; 2],
+    ways: [Ways; 2],
     /// The other model's node, by the place of each side's.
     pairs: [Vec<Option<NodeId>>; 2],
     /// Pairs whose neighbours are yet to be looked at.
@@ -86,24 +129,33 @@ impl<'m> Search<'m> {
             }
             kinds
         });
+        let ways = graphs.map(|graph| Ways::of(graph, kind));
         let pairs = graphs.map(|graph| vec![None; graph.node_count()]);
-        Self { graphs, kinds, pairs, queue: Vec::new() }
+        Self { graphs, kinds, ways, pairs, queue: Vec::new() }
+    }
+
+    /// Whether the way along the edges goes on behind a node.
+    fn is_passed(&self, side: usize, node: NodeId, passing: Passing) -> bool {
+        let is_folded = passing == Passing::Folded && self.ways[side].folded[node.index()];
+        self.kind(side, node).is_none() || is_folded
     }
 
     fn kind(&self, side: usize, node: NodeId) -> Option<u32> {
         self.kinds[side][node.index()]
     }
 
-    /// Pairs two nodes, if both are free and of one kind.
-    fn pair(&mut self, nodes: [NodeId; 2]) {
+    /// Pairs two nodes, if both are free and of one kind; says whether it did.
+    fn pair(&mut self, nodes: [NodeId; 2]) -> bool {
         let [first, second] = nodes;
         let is_free = |side: usize, node: NodeId| self.pairs[side][node.index()].is_none();
         let kind = self.kind(0, first);
-        if kind.is_some() && kind == self.kind(1, second) && is_free(0, first) && is_free(1, second) {
+        let fits = kind.is_some() && kind == self.kind(1, second) && is_free(0, first) && is_free(1, second);
+        if fits {
             self.pairs[0][first.index()] = Some(second);
             self.pairs[1][second.index()] = Some(first);
             self.queue.push(nodes);
         }
+        fits
     }
 
     fn by_name(&mut self) {
@@ -125,10 +177,7 @@ impl<'m> Search<'m> {
             }
             for (first, second) in first.iter().zip(second) {
                 if is_output {
-                    let makers = [self.maker(0, *first), self.maker(1, *second)];
-                    if let [Some(first), Some(second)] = makers {
-                        self.pair([first, second]);
-                    }
+                    self.pair_makers([*first, *second]);
                 } else {
                     self.pair_readers([&[*first], &[*second]]);
                 }
@@ -153,30 +202,42 @@ impl<'m> Search<'m> {
 
     /// Inputs by their places, and where they stand in another order, those of which there is one of a kind.
     fn pair_inputs(&mut self, first: &Node<'m>, second: &Node<'m>) {
-        let makers = [(0, first), (1, second)].map(|(side, node)| {
-            node.inputs.iter().take(MOST_READERS).map(|input| self.maker(side, (*input)?)).collect::<Vec<_>>()
-        });
-        for nodes in makers[0].iter().zip(&makers[1]) {
-            if let (&Some(first), &Some(second)) = nodes {
-                self.pair([first, second]);
+        for inputs in first.inputs.iter().zip(second.inputs).take(MOST_READERS) {
+            if let (&Some(first), &Some(second)) = inputs {
+                self.pair_makers([first, second]);
             }
         }
-        let free = makers.map(|makers| makers.into_iter().flatten().collect::<Vec<_>>());
-        self.pair_single(free);
-    }
-
-    fn pair_readers(&mut self, values: [&[ValueId]; 2]) {
-        let mut side = 0;
-        let readers = values.map(|values| {
-            let readers = self.readers(side, values);
-            side += 1;
-            readers
+        let makers = [(0, first), (1, second)].map(|(side, node)| {
+            let inputs = node.inputs.iter().take(MOST_READERS).flatten();
+            inputs.filter_map(|input| self.maker(side, *input, Passing::Layout)).collect::<Vec<_>>()
         });
-        self.pair_single(readers);
+        self.pair_single(makers);
     }
 
-    /// Pairs the free nodes of which there is one of a kind on both sides.
-    fn pair_single(&mut self, nodes: [Vec<NodeId>; 2]) {
+    /// Pairs the nodes that make two values.
+    fn pair_makers(&mut self, values: [ValueId; 2]) {
+        for passing in [Passing::Layout, Passing::Folded] {
+            let makers = [0, 1].map(|side| self.maker(side, values[side], passing));
+            if let [Some(first), Some(second)] = makers
+                && self.pair([first, second])
+            {
+                return;
+            }
+        }
+    }
+
+    /// Pairs the nodes that read two values.
+    fn pair_readers(&mut self, values: [&[ValueId]; 2]) {
+        for passing in [Passing::Layout, Passing::Folded] {
+            let readers = [0, 1].map(|side| self.readers(side, values[side], passing));
+            if self.pair_single(readers) {
+                return;
+            }
+        }
+    }
+
+    /// Pairs the free nodes of which there is one of a kind on both sides; says whether there are any.
+    fn pair_single(&mut self, nodes: [Vec<NodeId>; 2]) -> bool {
         let mut of_kind: HashMap<u32, [Vec<NodeId>; 2]> = HashMap::new();
         for (side, nodes) in nodes.into_iter().enumerate() {
             let mut seen = HashSet::new();
@@ -189,27 +250,32 @@ impl<'m> Search<'m> {
                 }
             }
         }
+        let mut has_pair = false;
         for [first, second] in of_kind.into_values() {
             if let ([first], [second]) = (&first[..], &second[..]) {
-                self.pair([*first, *second]);
+                has_pair |= self.pair([*first, *second]);
             }
         }
+        has_pair
     }
 
     /// The node that makes a value, but for those that are passed over.
-    fn maker(&self, side: usize, mut value: ValueId) -> Option<NodeId> {
+    fn maker(&self, side: usize, mut value: ValueId, passing: Passing) -> Option<NodeId> {
+        let graph = self.graphs[side];
         for _ in 0..LONGEST_PASS {
-            let node = self.graphs[side].value(value).producer?;
-            if self.kind(side, node).is_some() {
+            let node = graph.value(value).producer?;
+            if !self.is_passed(side, node, passing) {
                 return Some(node);
             }
-            value = self.graphs[side].node(node).input(0)?;
+            // The way goes on by the input that isn't constant.
+            let mut inputs = graph.node(node).inputs.iter().flatten().copied();
+            value = inputs.find(|input| self.ways[side].depends[input.index()])?;
         }
         None
     }
 
     /// The nodes that read values, behind those that are passed over; none where there are too many.
-    fn readers(&self, side: usize, values: &[ValueId]) -> Vec<NodeId> {
+    fn readers(&self, side: usize, values: &[ValueId], passing: Passing) -> Vec<NodeId> {
         let graph = self.graphs[side];
         let mut readers = Vec::new();
         let mut values = values.to_vec();
@@ -221,9 +287,9 @@ impl<'m> Search<'m> {
                     return Vec::new();
                 }
                 for &node in consumers {
-                    match self.kind(side, node) {
-                        Some(_) => readers.push(node),
-                        None => behind.extend(graph.node(node).output(0)),
+                    match self.is_passed(side, node, passing) {
+                        false => readers.push(node),
+                        true => behind.extend(graph.node(node).output(0)),
                     }
                 }
             }
@@ -303,6 +369,35 @@ mod tests {
         let expected = [("end", "end"), ("left", "n3"), ("right", "n2"), ("stem", "n1"), ("sum", "n5")];
         assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
         assert_eq!((by_name, by_structure), (1, 4));
+    }
+
+    #[test]
+    fn sums_and_products_with_constants_may_have_been_folded_into_the_node_before() {
+        let first = model(
+            &[
+                ("c1", "Conv", &["x"], "a"),
+                ("scale", "Constant", &[], "k"),
+                ("n1", "Mul", &["a", "k"], "b"),
+                ("n2", "Add", &["k", "b"], "c"),
+                ("r1", "Relu", &["c"], "d"),
+                ("c2", "Conv", &["d"], "e"),
+                ("sum", "Add", &["d", "e"], "y"),
+            ],
+            "x",
+            "y",
+        );
+        let second = model(
+            &[
+                ("p", "Conv", &["x"], "a"),
+                ("q", "Relu", &["a"], "b"),
+                ("r", "Conv", &["b"], "c"),
+                ("s", "Add", &["c", "b"], "y"),
+            ],
+            "x",
+            "y",
+        );
+        let expected = [("c1", "p"), ("c2", "r"), ("r1", "q"), ("sum", "s")];
+        assert_eq!(pairs(&first, &second).0, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     }
 
     #[test]

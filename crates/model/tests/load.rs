@@ -97,7 +97,7 @@ fn files_that_are_no_models_are_named_for_what_they_are() {
     assert!(load_error(b"\x1f\x8b\x08\0\0\0\0\0").contains("gzip"));
     assert!(load_error(b"PK\x03\x04\x14\0").contains("zip archive"));
     assert!(load_error(b"{\"not\": \"a model\"}").contains("JSON"));
-    assert!(load_error(&[0x0a, 0x05, 0x0a, 0x01, b'x', 0x12, 0x00]).contains("TensorFlow"));
+    assert!(load_error(&[0x0a, 0x05, 0x0a, 0x01, b'x', 0x12, 0x00]).contains("weights of Caffe"));
     let damaged = load_error(&[0xff; 40]);
     assert!(damaged.contains("offset 0"), "{damaged}");
 }

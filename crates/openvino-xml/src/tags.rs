@@ -44,7 +44,7 @@ pub struct Tags<'x> {
 }
 
 impl<'x> Tags<'x> {
-    /// Those of a document, or of a part of it.
+    /// The tags of a document, or of a part of it.
     pub fn of(xml: &'x [u8]) -> Self {
         Self { rest: xml }
     }

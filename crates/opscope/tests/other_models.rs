@@ -160,7 +160,7 @@ fn a_network_of_caffe_is_described_fused_and_advised_like_onnx() {
     assert!(text.contains("lost") && text.contains("line") && text.contains("Conv 1"), "{text}");
 }
 
-/// What `benchmark_model` says of the small model that `tflite_file` makes.
+/// A table of `benchmark_model` about the small model that `tflite_file` makes.
 const LAYERS: &str = "\
 Operator-wise Profiling Info for Regular Benchmark Runs:
 == Run Order ==
@@ -292,7 +292,6 @@ fn a_model_of_openvino_is_described_fused_and_advised_beside_its_profile() {
     place.write("cut.xml", &OPENVINO[..OPENVINO.find("</layers>").expect("layers")]);
     let text = place.done(&["info", "cut.xml"]).stdout;
     assert!(text.contains("lost") && text.contains("cut off") && text.contains("Convolution 1"), "{text}");
-    place.fails(1, &["head.tflite", "damaged or cut off"], &["fusion", "head.tflite"]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl<'x> Level<'x> {
             (b"attribute", false) => self.attribute(tag),
             (b"edge", false) => {
                 let end = |layer, port| Some((tag.number(layer)?, tag.number(port)?));
-                // Those from one turn of a loop to the next have no ports.
+                // Edges from one turn of a loop to the next have no ports.
                 if let (Some(from), Some(to)) = (end("from-layer", "from-port"), end("to-layer", "to-port")) {
                     self.graph.edges.push(Edge { from, to });
                 }

@@ -57,7 +57,7 @@ pub(super) struct Plan<'g, 'x> {
     pub used: HashSet<Source>,
     /// The constants that became weights.
     stored: HashSet<usize>,
-    /// Those whose data aren't where they should be.
+    /// Constants whose data aren't where they should be.
     outside: HashSet<usize>,
 }
 

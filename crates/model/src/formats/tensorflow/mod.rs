@@ -139,7 +139,7 @@ fn assemble(network: &mut Network, mut nodes: Vec<Node<'_>>, file: &Bytes) -> Re
     }
     let mut ready: VecDeque<usize> = (0..nodes.len()).filter(|place| waiting[*place] == 0).collect();
     let mut is_done = vec![false; nodes.len()];
-    // What is left when nothing is ready waits for a circle: a loop, which begins with the `Merge` of its values.
+    // Nodes that are left when nothing is ready wait for a circle: a loop, which begins with the `Merge` of its values.
     let is_merge = |place: &usize| nodes[*place].op.ends_with("Merge");
     let (merges, others): (Vec<usize>, Vec<usize>) = (0..nodes.len()).partition(is_merge);
     let mut left = merges.into_iter().chain(others);

@@ -24,7 +24,7 @@ impl Order {
         }
     }
 
-    /// What is behind the name of a value in this order, where another one has the name itself.
+    /// The ending of a value's name in this order, where another one has the name itself.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::File => ":nhwc",

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::terminal::Terminal;
 
-/// Operators of a profile are known by their names in the model; so many are told as counts.
+/// How many operators of a profile have names of the model's nodes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// The operators that ran, by name.
     operators: usize,
-    /// Those of them that the model knows.
+    /// The number of those that the model knows.
     known: usize,
 }
 

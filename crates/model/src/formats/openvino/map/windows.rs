@@ -79,7 +79,7 @@ pub(super) fn deformable(site: &mut Site<'_, '_, '_, '_>) -> Option<Made> {
     Some(made.with(named_lists(site, SLIDING)).with(padding))
 }
 
-/// What pooling of both kinds has: the window, its steps, the padding, and how sizes are rounded.
+/// The options of pooling of both kinds: the window, its steps, the padding, and how sizes are rounded.
 fn pooling(site: &Site<'_, '_, '_, '_>) -> Option<Vec<AttributeProto>> {
     let kernel = site.list("kernel")?;
     let rounds_up = match site.text("rounding_type").as_deref() {

@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-/// What becomes of an operator; `None` is one that keeps its type.
+/// The operator of ONNX that one becomes; `None` is one that keeps its type.
 type Mapped = Result<Option<Made>, FormatError>;
 
 /// Adds an operator to the graph.
