@@ -69,7 +69,7 @@ impl Pairing {
 enum Passing {
     /// Changes of layout and type.
     Layout,
-    /// Those, and sums and products with constants.
+    /// Changes of layout and type, and sums and products with constants.
     Folded,
 }
 
