@@ -46,7 +46,7 @@ pub fn advise(subject: &Subject<'_>, settings: &Settings) -> Report {
                     let (id, title) = (rule.id.clone(), rule.title.clone());
                     report.done.push(Done { id, title, places: found.done });
                 }
-                let each = found.causes.into_iter();
+                let each = found.causes.into_iter().filter_map(|cause| without_helpers(subject, cause));
                 report.findings.extend(each.map(|cause| of_cause(subject, &rule, cause)));
             }
         }
@@ -144,6 +144,17 @@ fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding 
         changes: Vec::new(),
         savings: Savings::new(),
     }
+}
+
+/// A cause without the operators that a model of another format doesn't have itself, about which nothing can be done;
+/// `None` if it has no others.
+fn without_helpers(subject: &Subject<'_>, mut cause: Cause) -> Option<Cause> {
+    let Some(model) = subject.model.filter(|model| !model.provenance().helpers.is_empty()) else {
+        return Some(cause);
+    };
+    let had_some = !cause.claims.is_empty();
+    cause.claims.forget(|name| model.is_helper(name));
+    (!had_some || !cause.claims.is_empty()).then_some(cause)
 }
 
 /// A finding about operators that have one cause.

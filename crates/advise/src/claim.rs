@@ -146,6 +146,12 @@ impl Claims {
         saves.map(|(executed, time)| (executed, time.min(executions.time(executed)))).collect()
     }
 
+    /// Forgets the operators that a condition is true of.
+    pub fn forget(&mut self, is_forgotten: impl Fn(&str) -> bool) {
+        self.rows.retain(|row| !is_forgotten(&row.evidence.name));
+        self.changes.retain(|name| !is_forgotten(name));
+    }
+
     /// A row for each name and type, the most costly first.
     pub fn into_evidence(self) -> Vec<Evidence> {
         let mut evidence: Vec<Evidence> = self.rows.into_iter().map(Row::into_evidence).collect();

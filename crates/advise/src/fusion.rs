@@ -130,9 +130,13 @@ pub fn fusion(model: &Model) -> Fusion {
         if !taken.insert(node.id) {
             continue;
         }
-        let (chain, last) = follow(view, node, class, &mut taken);
-        ends.push((node.id, last, chain.class));
-        chains.push(chain);
+        let (mut chain, last) = follow(view, node, class, &mut taken);
+        // Parts of one operator of another format aren't fused, and are no operators to name.
+        chain.links.retain(|link| !model.is_helper(&link.name));
+        if !chain.links.is_empty() {
+            ends.push((node.id, last, chain.class));
+            chains.push(chain);
+        }
     }
     Fusion { chains, pairs: pairs(view, &ends) }
 }
@@ -196,7 +200,8 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m
         )),
         [only] => Ok(graph.node(*only)),
         [_, others @ ..] => {
-            let names: Vec<&str> = others.iter().take(2).map(|id| graph.node(*id).name).collect();
+            let names: Vec<&str> =
+                others.iter().take(2).map(|id| view.beyond_helpers(graph.node(*id)).name).collect();
             let names = names.join(", ");
             let more = if others.len() > 2 { [" and others", " 等"] } else { ["", ""] };
             let is_copied = is_head && class(node) == Some(Class::Elementwise);
@@ -235,6 +240,18 @@ fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize
             return Err(stop(
                 format!("{} is a convolution, which begins a chain of its own", node.name),
                 format!("{} 是卷积，它开始一条新的链", node.name),
+            ));
+        }
+        _ if view.model.is_helper(node.name) => {
+            return Err(stop(
+                format!(
+                    "{} ({}), which ONNX needs here and the file doesn't have, is not elementwise",
+                    node.name, node.op_type
+                ),
+                format!(
+                    "{}（{}）不是逐元素算子：文件中没有它，是按 ONNX 的要求加入的",
+                    node.name, node.op_type
+                ),
             ));
         }
         _ => {

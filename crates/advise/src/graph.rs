@@ -34,6 +34,21 @@ impl<'m> View<'m> {
         value.map_or(Vec::new(), |value| value.consumers.iter().map(|id| graph.node(*id)).collect())
     }
 
+    /// The node, or the first one behind it that the file itself has, if a reader put it in.
+    pub fn beyond_helpers(self, node: Node<'m>) -> Node<'m> {
+        /// No reader puts in longer chains.
+        const LONGEST: usize = 8;
+        let mut at = node;
+        for _ in 0..LONGEST {
+            let next = self.readers(&at).into_iter().next();
+            match next.filter(|_| self.model.is_helper(at.name)) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        at
+    }
+
     /// Whether a value is always the same: stored in the file, or of a `Constant` node.
     pub fn is_constant(self, value: ValueId) -> bool {
         let value = self.model.graph().value(value);

@@ -171,6 +171,11 @@ impl Model {
         self.provenance.origins.get(self.graph().node(node).name)
     }
 
+    /// Whether the file doesn't have an operator, which was put in so that others mean what ONNX's do.
+    pub fn is_helper(&self, name: &str) -> bool {
+        self.provenance.helpers.contains(name)
+    }
+
     /// The model's messages, as the file has them.
     pub fn proto(&self) -> &ModelProto {
         &self.proto

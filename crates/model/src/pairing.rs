@@ -3,8 +3,9 @@
 //! Converters keep many names and change others. Nodes of one name and kind are the same; from those, and from the
 //! inputs and outputs of both graphs, the pairs go on along the edges as long as these leave no choice: a node's
 //! inputs by their places, and the readers of a value where there is one of a kind on both sides. Nodes that only
-//! change the layout or the type of a value are passed over, because converters add and drop them. Where that leads
-//! nowhere, so are sums and products with constants, which converters fold into the operator before them.
+//! change the layout or the type of a value, and those that a reader put in, are passed over, because converters add
+//! and drop them. Where that leads nowhere, so are sums and products with constants, which converters fold into the
+//! operator before them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,7 +49,7 @@ pub struct Pairing {
 impl Pairing {
     /// Pairs the nodes of two models; `kind` is the kind of operator behind a type, alike for both models.
     pub fn of(first: &Model, second: &Model, kind: &dyn Fn(&str) -> String) -> Self {
-        let mut search = Search::new([first.graph(), second.graph()], kind);
+        let mut search = Search::new([first, second], kind);
         search.by_name();
         let by_name = search.queue.len();
         search.at_ends();
@@ -114,12 +115,13 @@ struct Search<'m> {
 }
 
 impl<'m> Search<'m> {
-    fn new(graphs: [Graph<'m>; 2], kind: &dyn Fn(&str) -> String) -> Self {
+    fn new(models: [&'m Model; 2], kind: &dyn Fn(&str) -> String) -> Self {
+        let graphs = models.map(Model::graph);
         let mut of_types: HashMap<&str, Option<u32>> = HashMap::new();
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        let kinds = graphs.map(|graph| {
-            let mut kinds = vec![None; graph.node_count()];
-            for node in graph.nodes() {
+        let kinds = models.map(|model| {
+            let mut kinds = vec![None; model.graph().node_count()];
+            for node in model.graph().nodes().filter(|node| !model.is_helper(node.name)) {
                 kinds[node.id.index()] = *of_types.entry(node.op_type).or_insert_with(|| {
                     let kind = kind(node.op_type);
                     let is_passed = PASSED_OVER.iter().any(|passed| kind.eq_ignore_ascii_case(passed));

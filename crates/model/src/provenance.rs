@@ -1,7 +1,7 @@
 //! Facts that a model's file states beside the graph: how it was made, and which operators of the model before
 //! its conversion each of its operators stands for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::model_kind::ModelKind;
 
@@ -56,6 +56,9 @@ pub struct Provenance {
     pub losses: Vec<String>,
     /// By the name of an operator. One that isn't there stands for the operator of its own name.
     pub origins: HashMap<String, Origin>,
+    /// Names of operators that the file doesn't have: put in so that the others mean what ONNX's do, such as
+    /// transpositions of images. Nothing can be changed about them.
+    pub helpers: HashSet<String>,
 }
 
 impl Provenance {

@@ -329,6 +329,45 @@ fn a_frozen_graph_of_tensorflow_is_described_fused_and_advised_like_onnx() {
     assert!(text.contains("damaged") && text.contains("Conv 2"), "{text}");
 }
 
+#[test]
+fn operators_that_a_reader_put_in_are_neither_advised_on_nor_fused() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = Place::new();
+    let conv = Node::new("conv", "Conv2D", &["image", "weights"]).text("padding", "SAME");
+    let whole = graph(&[
+        Node::placeholder("image", &[1, 8, 8, 3]),
+        Node::constant("weights", &[3, 3, 3, 8], 0.5),
+        conv.ints("strides", &[1, 1, 1, 1]),
+        Node::new("root", "Rsqrt", &["conv"]),
+        Node::integers("row", &[1, -1], false),
+        Node::new("flat", "Reshape", &["root", "row"]),
+        Node::integers("one", &[1, 1], false),
+        Node::integers("two", &[2, 2], false),
+        Node::new("sizes", "Pack", &["one", "two"]),
+        Node::new("same", "Identity", &["flat"]),
+    ]);
+    place.write("net.pb", &whole);
+    let nodes = place.done(&["info", "net.pb", "--nodes"]).stdout;
+    assert!(nodes.contains("root:nhwc") && nodes.contains("sizes:part0"), "{nodes}");
+    let json = place.done(&["fusion", "net.pb", "--json"]).json();
+    let chains = json["chains"].as_array().expect("the chains");
+    let links = chains.iter().flat_map(|chain| chain["links"].as_array().expect("links"));
+    let names: Vec<&str> = links.map(|link| link["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["conv", "root"], "{json}");
+    let stop = chains[0]["stop"].as_str().expect("a reason");
+    assert!(stop.contains("root:nhwc (Transpose), which ONNX needs here"), "{stop}");
+    // Another user of the result is named, and not the operator before it.
+    place.write("net.pb", [graph(&[Node::new("second", "Neg", &["root"])]), whole].concat());
+    let json = place.done(&["fusion", "net.pb", "--json"]).json();
+    let stop = json["chains"][0]["stop"].as_str().expect("a reason");
+    assert!(stop.contains("also used by") && !stop.contains(':'), "{stop}");
+    let json = place.done(&["advise", "net.pb", "--json"]).json();
+    let findings = json["findings"].as_array().expect("findings").iter();
+    let evidence = findings.flat_map(|finding| finding["evidence"].as_array().expect("evidence"));
+    let names: Vec<&str> = evidence.map(|item| item["name"].as_str().expect("a name")).collect();
+    assert!(names.contains(&"same") && !names.iter().any(|name| name.contains(':')), "{names:?}");
+}
+
 /// Two inferences of the small network after the converter has fused it.
 const TENSORFLOW_PROFILE: &str = "\
 Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)

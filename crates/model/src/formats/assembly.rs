@@ -114,6 +114,17 @@ impl Assembly {
         Ok(())
     }
 
+    /// Adds an operator that the file doesn't have, which makes others mean what ONNX's do.
+    ///
+    /// # Errors
+    /// When the graph becomes too large.
+    pub fn helper(&mut self, node: NodeProto) -> Result<(), FormatError> {
+        self.node(node, None)?;
+        let added = self.graph.node.last().map(|node| node.name().to_owned());
+        self.provenance.helpers.extend(added);
+        Ok(())
+    }
+
     fn unique(&mut self, name: String) -> String {
         if !name.is_empty() && self.node_names.insert(name.clone()) {
             return name;

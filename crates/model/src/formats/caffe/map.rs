@@ -471,7 +471,7 @@ fn inner_product(net: &mut Network, layer: &Layer<'_>, input: &Blob) -> Option<M
             attribute: vec![int("axis", 1)],
             ..Default::default()
         };
-        net.assembly.node(node, None).ok()?;
+        net.assembly.helper(node).ok()?;
     }
     let mut inputs = vec![row, weight(net, layer, 0, "weights", &sizes)];
     if parameters.bool("bias_term") != Some(false) {

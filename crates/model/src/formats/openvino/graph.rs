@@ -301,7 +301,7 @@ impl Reader {
         };
         let helpers = std::mem::take(&mut site.helpers);
         for helper in helpers {
-            self.assembly.node(helper, None)?;
+            self.assembly.helper(helper)?;
         }
         self.add(plan, place, made)
     }
@@ -344,7 +344,7 @@ impl Reader {
             ..Default::default()
         };
         self.assembly.node(node, origin)?;
-        casts.into_iter().try_for_each(|cast| self.assembly.node(cast, None))
+        casts.into_iter().try_for_each(|cast| self.assembly.helper(cast))
     }
 
     /// Sentences about what doesn't fit together.

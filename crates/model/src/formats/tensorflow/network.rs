@@ -300,7 +300,8 @@ impl Network {
             attribute: attributes,
             ..Default::default()
         };
-        self.assembly.node(node, None)
+        // Names of the file have no colon, and those of parts and transpositions do.
+        if name.contains(':') { self.assembly.helper(node) } else { self.assembly.node(node, None) }
     }
 
     /// Adds an operator of another domain.

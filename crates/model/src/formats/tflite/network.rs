@@ -232,7 +232,7 @@ impl<'b> Network<'b> {
         let turned = self.value(tensor, order);
         let label = format!("{}{}", self.tensors[tensor].name, order.suffix());
         self.transposes += 1;
-        self.node("Transpose", label, vec![value], vec![turned.clone()], vec![perm])?;
+        self.helper("Transpose", label, vec![value], vec![turned.clone()], vec![perm])?;
         Ok(turned)
     }
 
@@ -276,11 +276,22 @@ impl<'b> Network<'b> {
         outputs: Vec<String>,
         attributes: Vec<AttributeProto>,
     ) -> Result<(), FormatError> {
-        let (name, op_type) = (Some(name), Some(op_type.to_owned()));
-        let attribute = attributes;
-        let node =
-            NodeProto { name, op_type, input: inputs, output: outputs, attribute, ..Default::default() };
-        self.assembly.node(node, None)
+        self.assembly.node(node_of(op_type, name, inputs, outputs, attributes), None)
+    }
+
+    /// Adds a node of ONNX's that the file doesn't have, so that others mean what ONNX's do.
+    ///
+    /// # Errors
+    /// When the graph becomes too large.
+    pub fn helper(
+        &mut self,
+        op_type: &str,
+        name: String,
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+        attributes: Vec<AttributeProto>,
+    ) -> Result<(), FormatError> {
+        self.assembly.helper(node_of(op_type, name, inputs, outputs, attributes))
     }
 
     /// Adds a node of the file's own type.
@@ -316,4 +327,15 @@ impl<'b> Network<'b> {
         );
         losses.extend(self.twice.sentence("of the tensors are made twice; the first time counts"));
     }
+}
+
+fn node_of(
+    op_type: &str,
+    name: String,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+    attributes: Vec<AttributeProto>,
+) -> NodeProto {
+    let (name, op_type) = (Some(name), Some(op_type.to_owned()));
+    NodeProto { name, op_type, input: inputs, output: outputs, attribute: attributes, ..Default::default() }
 }

@@ -144,7 +144,7 @@ fn names_of(model: &Model, node: NodeId) -> Vec<&str> {
 }
 
 fn nodes_of(model: &Model) -> HashSet<String> {
-    let nodes = model.graph().nodes();
+    let nodes = model.graph().nodes().filter(|node| !model.is_helper(node.name));
     nodes.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect()
 }
 

@@ -84,7 +84,7 @@ pub(super) fn shape(net: &mut Network, op: &Operator) -> Mapped {
         return Ok(Some(Made::new("Shape", inputs, Order::File).of_positions(0)));
     };
     let sizes = net.fresh(format!("{}:sizes", op.label));
-    net.node("Shape", sizes.clone(), inputs, vec![sizes.clone()], Vec::new())?;
+    net.helper("Shape", sizes.clone(), inputs, vec![sizes.clone()], Vec::new())?;
     let places = net.places(&op.label, &Order::File.from(order, rank));
     Ok(Some(Made::new("Gather", vec![sizes, places], Order::File).of_positions(0)))
 }

@@ -42,7 +42,7 @@ pub(super) fn fully_connected(net: &mut Network, op: &Operator) -> Mapped {
             let order = super::layout::flat_order(net, image);
             let inputs = vec![net.read(image, order)?, net.list(&op.label, "row_sizes", &[-1, summed])];
             let rows = net.fresh(format!("{}:rows", op.label));
-            net.node("Reshape", rows.clone(), inputs, vec![rows.clone()], Vec::new())?;
+            net.helper("Reshape", rows.clone(), inputs, vec![rows.clone()], Vec::new())?;
             rows
         }
     };
@@ -68,7 +68,7 @@ pub(super) fn product(net: &mut Network, op: &Operator) -> Mapped {
             perm.swap(rank - 1, rank - 2);
             let turned = net.fresh(format!("{}:turned{place}", op.label));
             net.transposes += 1;
-            net.node(
+            net.helper(
                 "Transpose",
                 turned.clone(),
                 vec![value],

@@ -193,6 +193,7 @@ fn add(net: &mut Network, op: &Operator, made: Made) -> Result<(), FormatError> 
     }
     for (op_type, name, inputs, output, attributes) in behind {
         match op_type {
+            "Cast" => net.helper(op_type, name, inputs, vec![output], attributes)?,
             activation::SIGN_BIT => net.own_node(op_type, name, inputs, vec![output])?,
             _ => net.node(op_type, name, inputs, vec![output], attributes)?,
         }

@@ -40,7 +40,7 @@ pub(super) fn pack(net: &mut Network, op: &Operator) -> Mapped {
     for (place, input) in op.inputs.iter().enumerate() {
         let value = net.read(*input, Order::File)?;
         let raised = net.fresh(format!("{}:{place}", op.label));
-        net.node("Unsqueeze", raised.clone(), vec![value, axes.clone()], vec![raised.clone()], Vec::new())?;
+        net.helper("Unsqueeze", raised.clone(), vec![value, axes.clone()], vec![raised.clone()], Vec::new())?;
         inputs.push(raised);
     }
     Ok(Some(Made::new("Concat", inputs, Order::File).with([int("axis", axis as i64)])))
@@ -153,7 +153,7 @@ pub(super) fn strided_slice(net: &mut Network, op: &Operator) -> Mapped {
         return Ok(Some(Made::new("Slice", inputs, order)));
     }
     let range = net.fresh(format!("{}:range", op.label));
-    net.node("Slice", range.clone(), inputs, vec![range.clone()], Vec::new())?;
+    net.helper("Slice", range.clone(), inputs, vec![range.clone()], Vec::new())?;
     let mut places: Vec<i64> = dropped.iter().map(|axis| order.place_of(*axis, rank) as i64).collect();
     places.sort_unstable();
     let inputs = vec![range, net.list(&op.label, "dropped", &places)];
