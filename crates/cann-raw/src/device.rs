@@ -21,6 +21,10 @@ pub mod function {
     pub const SUBTASK_START: u16 = 34;
     /// A sub-task ends.
     pub const SUBTASK_END: u16 = 35;
+    /// A block starts on a core, on chips 15 and 16.
+    pub const BLOCK_START: u16 = 36;
+    /// It ends.
+    pub const BLOCK_END: u16 = 37;
     /// Counters of a whole task or sub-task.
     pub const CONTEXT_COUNTERS: u16 = 40;
     /// Counters of one block.
@@ -70,6 +74,33 @@ record! {
         16 fused: u16,
         /// Low 6 bits: the accelerator; of a part of a fused task all bits.
         18 accelerator: u16,
+    }
+}
+
+record! {
+    /// Start or end of a block of a task on a core of chips 15 and 16 (`stars_block.data`, functions 36 and 37; also
+    /// among the records of `stars_soc.data`).
+    BlockLog, 32 {
+        /// Bits 0 to 5: the [`function`]; 6 to 9: a running number; 10 to 15: the kind of task.
+        0 word: u16,
+        /// [`MAGIC`].
+        2 magic: u16,
+        /// Low half of the task.
+        4 task_low: u16,
+        /// High half of the task.
+        6 task_high: u16,
+        /// When; device clock.
+        8 time: u64,
+        /// The kind of context.
+        16 context_type: u8,
+        /// Bit 0: the core leads the task; bit 1: both kinds of cores work on it.
+        17 flags: u8,
+        /// Bit 0: 0 cube core, 1 vector core.
+        20 core_type: u8,
+        /// The core's number.
+        21 core: u8,
+        /// The block.
+        26 block: u16,
     }
 }
 

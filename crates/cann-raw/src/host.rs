@@ -203,21 +203,3 @@ record! {
         24 expanded: u8,
     }
 }
-
-record! {
-    /// A task of a data processing unit (`compact.dpu_track`).
-    DpuTrack, 64 {
-        /// The common head.
-        0 head: Head,
-        /// The device.
-        24 device: u16,
-        /// The stream.
-        26 stream: u16,
-        /// The task.
-        28 task: u32,
-        /// The kind of task.
-        32 task_type: u32,
-        /// When it began.
-        40 start: u64,
-    }
-}

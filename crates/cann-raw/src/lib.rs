@@ -12,6 +12,7 @@
 //! - [`device`] and [`samples`]: reports of the device; [`links`]: those on links and bandwidths.
 //! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
 //! - [`launching`]: collective operations that the device's own processors launch.
+//! - [`ccu`] and [`dpu`]: units for collective communication, and data processing units.
 //! - [`nano`]: the records of chip 9 alone.
 //! - [`legacy`]: the records of the tool chain of 2022.
 //! - [`board`]: opscope's own records on small-chip boards.
@@ -21,7 +22,7 @@
 //! ```text
 //! slice_writer                                             files of records
 //! capture                                                  layouts of notes on captured graphs
-//! host  additional  device  samples  links  cache  preparation  launching  nano  legacy  board    layouts
+//! host  additional  device  samples  links  cache  preparation  launching  ccu  dpu  nano  legacy  board    layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
 //! ```
@@ -44,6 +45,7 @@ pub mod capture;
 pub mod ccu;
 mod chip;
 pub mod device;
+pub mod dpu;
 mod field;
 mod hash;
 pub mod host;

@@ -114,9 +114,9 @@ fn name_launching(host: &mut HostTables, launching: &LaunchingTables) {
     host.names.name_unknown(of_steps.chain(of_operations), &mut host.losses, "aicpu.data");
 }
 
-/// The same for calls and ranges of the host.
+/// The same for calls and ranges of the host, and the work of data processing units.
 fn drop_impossible_calls(host: &mut HostTables, clock: &Clock, stop: &Stop) {
-    let HostTables { api, tx, losses, .. } = host;
+    let HostTables { api, tx, dpu, losses, .. } = host;
     let before = (api.len(), tx.len());
     if !shows_all(clock, api.end(), stop) {
         api.retain(|call| clock.can_show(call.end));
@@ -126,6 +126,15 @@ fn drop_impossible_calls(host: &mut HostTables, clock: &Clock, stop: &Stop) {
     }
     losses.count(LossKind::ImpossibleTime, "calls", (before.0 - api.len()) as u64);
     losses.count(LossKind::ImpossibleTime, "ranges", (before.1 - tx.len()) as u64);
+    let before = (dpu.tasks.len(), dpu.steps.len());
+    if !shows_all(clock, dpu.tasks.end(), stop) {
+        dpu.tasks.retain(|task| clock.can_show(task.end));
+    }
+    if !shows_all(clock, dpu.steps.end(), stop) {
+        dpu.steps.retain(|step| clock.can_show(step.end));
+    }
+    losses.count(LossKind::ImpossibleTime, "compact.dpu_track", (before.0 - dpu.tasks.len()) as u64);
+    losses.count(LossKind::ImpossibleTime, "additional.dpu_hccl_info", (before.1 - dpu.steps.len()) as u64);
 }
 
 impl Data {

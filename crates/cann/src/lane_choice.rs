@@ -9,6 +9,8 @@ pub(crate) enum Layer {
     Program,
     /// Calls of the host's libraries.
     Cann,
+    /// Work of data processing units.
+    Dpu,
     /// Tasks of a device.
     Hardware,
     /// Collective operations.
@@ -53,6 +55,8 @@ pub(crate) enum Layer {
     Ccu,
     /// Parts of fused tasks.
     Fused,
+    /// Blocks of tasks.
+    Blocks,
     /// How much the AI cores work.
     CoreUse,
     /// Use of the host's processors.
@@ -95,9 +99,10 @@ pub enum LaneChoiceError {
 }
 
 /// The groups of lanes, as the file names them.
-const GROUPS: [(&str, Layer); 31] = [
+const GROUPS: [(&str, Layer); 33] = [
     ("ascend", Layer::Hardware),
     ("cann", Layer::Cann),
+    ("dpu", Layer::Dpu),
     ("msproftx", Layer::Program),
     ("communication", Layer::Communication),
     ("overlap_analyse", Layer::Overlap),
@@ -121,6 +126,7 @@ const GROUPS: [(&str, Layer); 31] = [
     ("biu_perf", Layer::Instructions),
     ("ccu", Layer::Ccu),
     ("fusion_task", Layer::Fused),
+    ("block_detail", Layer::Blocks),
     ("ai_core_utilization", Layer::CoreUse),
     ("cpu_usage", Layer::HostCpu),
     ("memory_usage", Layer::HostMemory),

@@ -4,6 +4,7 @@
 //! combination of shapes; the tasks that executed it point to it.
 
 mod collectives;
+mod dpu;
 mod links;
 mod measured;
 mod samples;
@@ -49,6 +50,7 @@ pub fn to_trace_until(joined: &Joined, stop: &Stop) -> Trace {
     projection.tasks();
     projection.collectives();
     projection.copies();
+    projection.dpu();
     projection.marks();
     projection.ranges();
     if !stop.is_wanted() {

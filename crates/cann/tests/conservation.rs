@@ -15,7 +15,7 @@ use opscope_cann::{
 };
 use opscope_cann_raw::Chip;
 use opscope_formats::sqlite;
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::{DeviceKind, Nanoseconds, Trace};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -149,6 +149,29 @@ fn collectives(trace: &Trace) -> Sum {
     };
     let of_groups = trace.tasks.iter().filter(|(_, task)| is_of_group(task));
     Sum::of(of_groups.map(|(_, task)| task.duration.0 as f64))
+}
+
+/// The work of data processing units, whose lanes and tables are their own: all of it, and that with an operator.
+fn data_processing_units(trace: &Trace) -> (Sum, Sum) {
+    let is_of_unit = |task: &opscope_trace::Task| {
+        task.stream.is_some_and(|stream| {
+            trace.devices.get(trace.streams.get(stream).device).kind == DeviceKind::Other
+        })
+    };
+    let of_units = || trace.tasks.iter().map(|(_, task)| task).filter(is_of_unit);
+    let sum = |operators: bool| {
+        let tasks = of_units().filter(|task| !operators || task.operator.is_some());
+        Sum::of(tasks.map(|task| task.duration.0 as f64))
+    };
+    (sum(false), sum(true))
+}
+
+/// The units' own records.
+fn records_of_units(joined: &Joined) -> Sum {
+    let (tables, clock) = (&joined.data.host.dpu, &joined.data.host_clock);
+    let tasks = tables.tasks.rows().map(|task| (task.start, task.end));
+    let steps = tables.steps.rows().map(|step| (step.start, step.end));
+    Sum::of(tasks.chain(steps).map(|(start, end)| clock.monotonic_f64(end) - clock.monotonic_f64(start)))
 }
 
 fn of_trace(trace: &Trace) -> Holds {
@@ -351,25 +374,36 @@ fn is_conserved(joined: &Joined, what: &str) {
     let ((native, wholes), of_trace) = (native(joined), of_trace(&trace));
     assert!(native.tasks.is_some_and(|sum| sum.count > 0), "{what}: nothing to compare");
     let collectives = collectives(&trace);
-    let besides = marks(joined).and(collectives);
+    let (of_units, operators_of_units) = data_processing_units(&trace);
+    let besides = marks(joined).and(collectives).and(records_of_units(joined));
     let with_marks = Holds { tasks: native.tasks.map(|tasks| tasks.and(besides)), ..native };
     with_marks.must_equal(&of_trace, &format!("{what}: native tables and trace"));
     let own = of_own_database(&trace, folder.path());
     of_trace.must_equal(&own, &format!("{what}: trace and opscope's database"));
-    let operators = of_trace.operators.map(|operators| operators.without(collectives));
+    let besides = collectives.and(operators_of_units);
+    let operators = of_trace.operators.map(|operators| operators.without(besides));
     let of_trace = Holds { tasks: native.tasks, operators, ..of_trace };
     let options = everything(joined);
     let tables = of_tables(joined, folder.path(), options);
     of_trace.must_equal(&tables, &format!("{what}: trace and tables"));
     let timeline = of_timeline(joined, folder.path(), options);
-    of_trace.must_equal(&timeline, &format!("{what}: trace and timeline"));
+    // The timeline tells a kind of those tasks of units that are operators.
+    let with_units = of_trace.tasks.map(|tasks| tasks.and(operators_of_units));
+    Holds { tasks: with_units, ..of_trace }.must_equal(&timeline, &format!("{what}: trace and timeline"));
     if let Some(database) = of_database(joined, folder.path()) {
         let of_groups = Connection::open(folder.path().join("msprof_0.db")).expect("a database").query_row(
             "SELECT count(*), coalesce(sum(endNs - startNs), 0) FROM COMMUNICATION_OP",
             [],
             |row| Ok(Sum { count: row.get::<_, i64>(0)? as u64, time: row.get::<_, i64>(1)? as f64 }),
         );
+        let rows_of_units = Connection::open(folder.path().join("msprof_0.db"))
+            .expect("a database")
+            .query_row("SELECT count(*), coalesce(sum(endNs - startNs), 0) FROM DPU_TASK", [], |row| {
+                Ok(Sum { count: row.get::<_, i64>(0)? as u64, time: row.get::<_, i64>(1)? as f64 })
+            });
         let tasks = |sum| Holds { tasks: Some(sum), ..Holds::default() };
+        tasks(rows_of_units.unwrap_or_default())
+            .must_equal(&tasks(of_units), &format!("{what}: data processing units"));
         tasks(of_groups.unwrap_or_default())
             .must_equal(&tasks(collectives), &format!("{what}: collective operations"));
         // It has tasks as a whole and their parts.

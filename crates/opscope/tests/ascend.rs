@@ -389,7 +389,7 @@ fn the_longest_interface_and_the_operators_in_it_are_seen_on_a_310() {
 #[test]
 fn samples_of_every_processor_and_mode_are_read_without_a_loss() {
     let place = Place::new();
-    for chip in ["910b", "910", "310p", "310"] {
+    for chip in ["910b", "910", "310p", "310", "950"] {
         for mode in ["static", "dynamic"] {
             let folder = format!("{chip}-{mode}");
             place.done(&["sample", "prof", "-o", &folder, "--chip", chip, "--mode", mode, "--tasks", "80"]);
@@ -400,6 +400,44 @@ fn samples_of_every_processor_and_mode_are_read_without_a_loss() {
     }
     place.fails(1, &["SAMPLEAA"], &["sample", "prof", "-o", "910b-static"]);
     place.fails(2, &["--chip"], &["sample", "prof", "--chip", "gtx"]);
+}
+
+#[test]
+fn a_950_shows_blocks_on_its_cores_and_the_work_of_data_processing_units() {
+    let place = Place::new();
+    let prof = sample(&place, &["--chip", "950", "--mode", "collective"]);
+    place.done(&["export", "timeline", &prof, "-o", "out"]);
+    let files = files_below(&place.path("out"));
+    let (_, timeline) = files.iter().find(|(name, _)| name.contains("/msprof_")).expect("a timeline");
+    let events: Vec<Value> = serde_json::from_slice(timeline).expect("JSON");
+    let of = |process: &str| {
+        let is_it = |event: &&Value| event["name"] == "process_name" && event["args"]["name"] == process;
+        let pid = &events.iter().find(is_it).unwrap_or_else(|| panic!("no {process}"))["pid"];
+        events.iter().filter(|event| event["pid"] == *pid && event["ph"] == "X").collect::<Vec<_>>()
+    };
+    let blocks = of("Block Detail");
+    assert_eq!(blocks.len(), 2 * 300, "the first and the last of each task's two");
+    assert!(blocks.iter().all(|block| matches!(block["args"]["Core Id"].as_u64(), Some(3 | 4))));
+    let units = of("DPU");
+    let kernels = units.iter().filter(|slice| slice["args"]["Task Type"] == "AI_CPU").count();
+    assert!(kernels > 0 && units.len() == 3 * kernels, "a kernel and two steps in each round");
+    assert!(units.iter().any(|slice| slice["args"]["Bandwidth(GB/s)"] == 209.7152), "a mebibyte in 5 us");
+
+    let text = place.done(&["analyze", &prof, "--top", "0"]).stdout;
+    assert!(text.contains("device 0  DPU busy") && text.contains("DpuSend"), "{text}");
+    let query = "SELECT count(*) AS n, min(value) AS least FROM task_metrics WHERE metric LIKE '%_block_time_longest'";
+    let rows = place.done(&["sql", &prof, query, "--json"]).json();
+    assert_eq!(rows["rows"][0]["n"], 300, "{rows}");
+    assert!(rows["rows"][0]["least"].as_f64().is_some_and(|least| least > 0.0), "{rows}");
+
+    // A file that is cut short, and one of another kind under this name.
+    let tracks = format!("{prof}/host/data/aging.compact.dpu_track.slice_0");
+    let bytes = std::fs::read(place.path(&tracks)).expect("a file");
+    std::fs::write(place.path(&tracks), &bytes[..bytes.len() - 10]).expect("space on disk");
+    std::fs::write(place.path(&format!("{prof}/host/data/aging.additional.dpu_hccl_info.slice_0")), [7; 600])
+        .expect("space on disk");
+    let losses = place.done(&["analyze", &prof, "--json"]).json()["losses"].to_string();
+    assert!(losses.contains("compact.dpu_track") && losses.contains("additional.dpu_hccl_info"), "{losses}");
 }
 
 /// The raw directories among the reference data that have results of the vendor's own tool.

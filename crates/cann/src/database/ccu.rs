@@ -2,14 +2,13 @@
 
 use std::io::{self, Seek, Write};
 
+use crate::database::details::Details;
 use crate::database::ids::{TaskIds, TaskKey};
 use crate::database::output::Output;
 use crate::database::schema;
 use crate::database::traffic::collect;
 use crate::facts::ccu::{CcuSpan, CcuWork, ccu_spans};
 use crate::facts::view::{DeviceView, View};
-use crate::text::numbers::push_float;
-use crate::text::quoting::push_json;
 
 /// Bytes of a megabyte.
 const MEGABYTE: f64 = 1_048_576.0;
@@ -57,55 +56,37 @@ impl CcuSpans {
     }
 }
 
-/// Names and values in turn, as the reference has them: a list, not an object.
-#[derive(Default)]
-struct Details(Vec<u8>);
-
-impl Details {
-    fn key(&mut self, key: &str) -> &mut Vec<u8> {
-        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
-        push_json(&mut self.0, key);
-        self.0.push(b',');
-        &mut self.0
-    }
-
-    fn integer(&mut self, key: &str, value: u64) {
-        self.key(key).extend_from_slice(value.to_string().as_bytes());
-    }
-}
-
 fn details(span: &CcuSpan) -> String {
     let mut details = Details::default();
-    details.integer("Physic Stream Id", u64::from(span.stream));
-    details.integer("Task Id", u64::from(span.task));
+    details.integer("Physic Stream Id", span.stream);
+    details.integer("Task Id", span.task);
     match &span.work {
         CcuWork::Loop { note } => {
-            details.integer("Instruction ID", u64::from(span.instruction));
+            details.integer("Instruction ID", span.instruction);
             if let Some(note) = note {
-                details.integer("Die Id", u64::from(note.die));
+                details.integer("Die Id", note.die);
                 details.integer("Data Size", note.size);
             }
             if let Some(bandwidth) = span.bandwidth() {
-                push_float(details.key("Bandwidth (B/s)"), bandwidth * MEGABYTE);
+                details.float("Bandwidth (B/s)", bandwidth * MEGABYTE);
             }
             let names = ["Reduce Op Type", "Input Data Type", "Output Data Type"];
             for (name, value) in names.into_iter().zip(span.reduction().into_iter().flatten()) {
-                push_json(details.key(name), value);
+                details.text(name, value);
             }
         }
         CcuWork::Wait { rank, slowest, note } => {
-            details.integer("Notify Instruction ID", u64::from(span.instruction));
-            details.integer("Notify Rank ID", u64::from(*rank));
+            details.integer("Notify Instruction ID", span.instruction);
+            details.integer("Notify Rank ID", *rank);
             if let Some(note) = note {
-                details.integer("Die Id", u64::from(note.die));
-                details.integer("Mask", u64::from(note.mask));
+                details.integer("Die Id", note.die);
+                details.integer("Mask", note.mask);
             }
             if let Some((channel, delay)) = slowest {
-                details.integer("Maximum Delay Channel", u64::from(*channel));
-                details.integer("Maximum Channel Delay", u64::from(*delay));
+                details.integer("Maximum Delay Channel", *channel);
+                details.integer("Maximum Channel Delay", *delay);
             }
         }
     }
-    details.0.push(b']');
-    String::from_utf8_lossy(&details.0).into_owned()
+    details.finish()
 }

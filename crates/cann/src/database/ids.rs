@@ -17,7 +17,8 @@ pub(super) struct TaskKey {
     stream: u16,
     task: u32,
     context: u32,
-    /// The batch, or for the device's side of a mark the mark's connection.
+    /// The batch, or for the device's side of a mark the mark's connection; of a data processing unit's task
+    /// `u64::MAX`.
     batch: u64,
 }
 
@@ -37,6 +38,11 @@ impl TaskKey {
     /// A task that a device names by its number alone.
     pub(super) fn of_number(device: u32, stream: u16, task: u32) -> Self {
         Self { device, stream, task, context: NO_CONTEXT, batch: 0 }
+    }
+
+    /// A task of a data processing unit; its number may be that of a processor, too.
+    pub(super) fn of_dpu(unit: u32, stream: u16, task: u32) -> Self {
+        Self { device: unit, stream, task, context: NO_CONTEXT, batch: u64::MAX }
     }
 
     /// The device's side of a mark.

@@ -10,6 +10,8 @@ mod ccu;
 mod communication;
 mod core_samples;
 mod counters;
+mod details;
+mod dpu;
 mod enums;
 mod host_usage;
 mod ids;
@@ -32,6 +34,7 @@ use opscope_cann_raw::Chip;
 use crate::database::ccu::CcuSpans;
 use crate::database::core_samples::CoreSamples;
 use crate::database::counters::Values;
+use crate::database::dpu::DpuSpans;
 use crate::database::ids::TaskIds;
 use crate::database::links::LinkSamples;
 use crate::database::output::Output;
@@ -80,6 +83,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     let collectives = Collectives::new(view);
     let step_ids = communication::step_ids(view, &collectives, &mut ids);
     let ccu = CcuSpans::of_all(view, &mut ids);
+    let dpu = DpuSpans::of_all(view, &mut ids);
     // The numbers are given; what they were given by takes room.
     drop(ids);
     let values = Values::of_all(view, &tasks);
@@ -101,6 +105,7 @@ fn write<W: Write + Seek + Send>(view: &View<'_>, out: W) -> io::Result<()> {
     traffic::write(view, &mut out)?;
     link_samples.write(view, &mut out)?;
     ccu.write(&mut out)?;
+    dpu.write(&mut out)?;
     host_usage::write(view, &mut out)?;
     calls::write_os_calls(view, &mut out)?;
     let texts = out.strings.texts().to_vec();

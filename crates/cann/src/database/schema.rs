@@ -219,6 +219,11 @@ tables! {
     UB { deviceId Numeric, portId Numeric, timestampNs Numeric, rxUdmaBind Numeric, txUdmaBind Numeric }
     /// Loops and waits of the units for collective communication.
     CCU { deviceId Numeric, globalTaskId Numeric, name Numeric, startNs Numeric, endNs Numeric, args Numeric }
+    /// Work of data processing units; unlike elsewhere, `globalTid` is the thread's number alone.
+    DPU_TASK {
+        dpuDeviceId Integer, globalTid Numeric, startNs Numeric, endNs Numeric, globalTaskId Numeric,
+        streamId Numeric, taskId Numeric, opName Numeric, args Numeric,
+    }
     /// Use of the host's processors in percent.
     CPU_USAGE { timestampNs Numeric, cpuId Numeric, usage Numeric }
     /// Use of the host's memory in percent.

@@ -9,8 +9,8 @@ use opscope_columns::Column;
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
 use crate::decode::{
-    cache, ccu, core_samples, decode, frequency, instructions, launching, links, nano, preparation, stars,
-    track, traffic,
+    blocks, cache, ccu, core_samples, decode, frequency, instructions, launching, links, nano, preparation,
+    stars, track, traffic,
 };
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
@@ -36,9 +36,10 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
             edges
         }
         DeviceLog::CompactStars => {
-            let (edges, fused) = stars::compact_edges(streams("stars_soc.data"), &mut tables.losses);
-            tables.fused = stars::fused_parts(fused, &mut tables.losses);
-            edges
+            let edges = stars::compact_edges(streams("stars_soc.data"), &mut tables.losses);
+            tables.fused = stars::fused_parts(edges.fused, &mut tables.losses);
+            tables.blocks = blocks::join(edges.blocks, &mut tables.losses);
+            edges.tasks
         }
         DeviceLog::Hwts => {
             let mut edges = hwts(streams("hwts.data"), &mut tables.losses);
@@ -168,6 +169,7 @@ fn hwts(streams: &[Stream], losses: &mut Losses) -> Column<Edge> {
     })
 }
 
+/// Counters of tasks, and blocks.
 fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: &mut DeviceTables) {
     let streams = |name| catalogue.streams(name);
     let chip = metadata.chip();
@@ -182,10 +184,22 @@ fn counters(catalogue: &Catalogue, metadata: &Metadata, expanded: bool, tables: 
         }
     } else if !metadata.sample.sample_based {
         let streams = streams("ffts_profile.data");
-        tables.counters = match chip.has_wide_task_ids() {
-            true => stars::wide_counters(streams, &mut tables.losses),
-            false => stars::counters(streams, expanded, chip.splits_cores(), &mut tables.losses),
-        };
+        if chip.has_wide_task_ids() {
+            let (counters, blocks) = stars::wide_counters(streams, &mut tables.losses);
+            tables.counters = counters;
+            if !blocks.is_empty() {
+                tables.blocks = blocks;
+            }
+        } else {
+            tables.counters = stars::counters(streams, expanded, chip.splits_cores(), &mut tables.losses);
+        }
+    }
+    if chip.has_wide_task_ids() {
+        // The same blocks may be logged in three files; one is enough.
+        let streams = catalogue.streams("stars_block.data");
+        if tables.blocks.is_empty() {
+            tables.blocks = blocks::blocks(streams, &mut tables.losses);
+        }
     }
 }
 

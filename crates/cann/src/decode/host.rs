@@ -8,7 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::decode::host_usage::host_samples;
 use crate::decode::system::{System, decode_system};
 use crate::decode::{
-    LegacySource, api, capture, ccu, communication, decode, legacy, nano, nodes, os_calls, tasks, tx,
+    LegacySource, api, capture, ccu, communication, decode, dpu, legacy, nano, nodes, os_calls, tasks, tx,
 };
 use crate::kinds::USUAL_RUNTIME_NAMES;
 use crate::metadata::Metadata;
@@ -60,6 +60,7 @@ pub(crate) fn host_tables(
     small_streams(catalogue, &mut tables);
     capture::captures(catalogue, &mut tables);
     pass_over_repetitions(catalogue);
+    tables.dpu = dpu::units(catalogue, tracks.dpu_kernels, &mut tables.losses);
     if chip.has_wide_task_ids() {
         tables.ccu = ccu::notes(catalogue, &mut tables.losses);
     }
@@ -205,6 +206,7 @@ fn name_everything(tables: &mut HostTables, stop: &Stop) {
         communication_notes,
         collective_notes,
         group_streams,
+        dpu,
         api,
         ..
     } = tables;
@@ -221,6 +223,10 @@ fn name_everything(tables: &mut HostTables, stop: &Stop) {
     let of_collectives = collective_notes.algorithm().iter().chain(collective_notes.group());
     names.name_unknown(of_collectives.copied(), losses, "compact.hccl_op_info");
     names.name_unknown(group_streams.group().iter().copied(), losses, "additional.mc2_comm_info");
+    let of_kernels = dpu.kernels.kernel().iter().copied().filter(|name| *name != 0);
+    names.name_unknown(of_kernels, losses, "compact.task_track");
+    let of_steps = dpu.steps.name().iter().chain(dpu.steps.group());
+    names.name_unknown(of_steps.copied(), losses, "additional.dpu_hccl_info");
     let is_step = |row: &usize| api.level()[*row] == level::COMMUNICATION;
     let of_calls = stop.within(0..api.len()).filter(is_step).map(|row| api.item()[row]);
     names.name_unknown(of_calls, losses, "api_event.data");

@@ -1,6 +1,7 @@
 //! Turns streams of records into native tables.
 
 mod api;
+mod blocks;
 mod cache;
 mod cache_events;
 mod capture;
@@ -8,6 +9,7 @@ mod ccu;
 mod communication;
 mod core_samples;
 mod device;
+mod dpu;
 mod frequency;
 mod functions;
 mod host;
@@ -61,6 +63,7 @@ macro_rules! append_tables {
 }
 append_tables!(
     crate::tables::ApiTable,
+    crate::tables::BlockTable,
     crate::tables::NodeTable,
     crate::tables::NodeAttributeTable,
     crate::tables::TaskTrackTable,
@@ -69,6 +72,9 @@ append_tables!(
     crate::tables::CounterTable,
     crate::tables::MissionTable,
     crate::tables::ChannelTable,
+    crate::tables::DpuKernelTable,
+    crate::tables::DpuStepTable,
+    crate::tables::DpuTaskTable,
     crate::tables::LoopNoteTable,
     crate::tables::WaitNoteTable,
     crate::tables::DeviceTaskTable,

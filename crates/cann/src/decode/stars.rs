@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 
 use opscope_cann_raw::Record;
 use opscope_cann_raw::device::{
-    BlockCounters, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
+    BlockCounters, BlockLog, CompactStarsLog, ContextCounters, StarsLog, WideCounters, counter_flag, function,
 };
 use opscope_columns::Column;
 
-use crate::decode::{decode, links};
+use crate::decode::blocks::{BlockEdge, core};
+use crate::decode::{Append, decode, links};
 use crate::slices::{DEVICE_MAGIC, Stream};
 use crate::tables::{
-    Core, CounterTable, Counters, FusedPart, FusedPartTable, LinkTables, NO_CONTEXT, TaskLog, eight_counters,
+    Block, BlockTable, Core, CounterTable, Counters, FusedPart, FusedPartTable, LinkTables, NO_CONTEXT,
+    TaskLog, eight_counters,
 };
 use opscope_trace::{LossKind, Losses, NumberMap};
 
@@ -104,11 +106,47 @@ pub(super) fn edges(streams: &[Stream], expanded: bool, losses: &mut Losses) -> 
     })
 }
 
-/// Starts and ends of `stars_soc.data`, 32-byte form, and those of parts of fused tasks, both in the order of
-/// the file. The stream isn't recorded; it is known from the host's side.
-pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> (Column<Edge>, Column<FusedEdge>) {
-    type Edges = (Column<Edge>, Column<FusedEdge>);
-    decode(streams, Some(DEVICE_MAGIC), losses, |(edges, fused): &mut Edges, raw: CompactStarsLog, _| {
+/// A record of `stars_soc.data`, 32-byte form, of which the function decides the layout.
+#[derive(Clone, Copy, Debug, Default)]
+struct AnyCompactLog {
+    log: CompactStarsLog,
+    block: BlockLog,
+}
+
+impl Record for AnyCompactLog {
+    const SIZE: usize = CompactStarsLog::SIZE;
+
+    #[inline(always)]
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self { log: CompactStarsLog::read(bytes)?, block: BlockLog::read(bytes)? })
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        self.log.write(bytes);
+    }
+}
+
+/// Starts and ends of tasks, of parts of fused tasks, and of blocks.
+#[derive(Default)]
+pub(super) struct CompactEdges {
+    pub(super) tasks: Column<Edge>,
+    pub(super) fused: Column<FusedEdge>,
+    pub(super) blocks: Column<BlockEdge>,
+}
+
+impl Append for CompactEdges {
+    fn append(&mut self, next: &mut Self) {
+        Append::append(&mut self.tasks, &mut next.tasks);
+        Append::append(&mut self.fused, &mut next.fused);
+        Append::append(&mut self.blocks, &mut next.blocks);
+    }
+}
+
+/// Starts and ends of `stars_soc.data`, 32-byte form, each kind in the order of the file. The stream isn't recorded; it is known from the host's side.
+pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> CompactEdges {
+    decode(streams, Some(DEVICE_MAGIC), losses, |all: &mut CompactEdges, raw: AnyCompactLog, _| {
+        let CompactEdges { tasks: edges, fused, blocks } = all;
+        let AnyCompactLog { log: raw, block } = raw;
         let task = u32::from(raw.task_high) << 16 | u32::from(raw.task_low);
         let kind = raw.word >> 10;
         let function = raw.word & 0x3F;
@@ -125,6 +163,10 @@ pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> (Column<
                 },
                 is_end: function == function::FUSED_END,
             });
+            return Ok(());
+        }
+        if let Some(edge) = BlockEdge::of(block) {
+            blocks.push(edge);
             return Ok(());
         }
         let (log, is_end) = edge_kind(raw.word)?;
@@ -235,13 +277,20 @@ pub(super) fn counters(
 }
 
 /// Counters of `ffts_profile.data` on chips 15 and 16, in the order of the file. Both kinds of
-/// cores have a record for the whole of their part, so that those of single blocks aren't needed.
+/// cores have a record for the whole of their part, so that of those of single blocks the times are enough.
 /// The stream isn't recorded; it is known from the host's side.
-pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> CounterTable {
-    decode(streams, Some(DEVICE_MAGIC), losses, |table: &mut CounterTable, raw: WideCounters, _| {
+pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> (CounterTable, BlockTable) {
+    type Tables = (CounterTable, BlockTable);
+    decode(streams, Some(DEVICE_MAGIC), losses, |(table, blocks): &mut Tables, raw: WideCounters, _| {
+        let task = u32::from(raw.task_high) << 16 | u32::from(raw.task_low);
         match raw.word & 0x3F {
             function::WIDE_COUNTERS => {}
-            function::BLOCK_COUNTERS => return Ok(()),
+            function::BLOCK_COUNTERS if raw.end < raw.start => return Err(LossKind::InvalidRecord),
+            function::BLOCK_COUNTERS => {
+                let WideCounters { core: number, block, start, end, .. } = raw;
+                blocks.push(Block { task, kind: core(raw.core_type), core: number, block, start, end });
+                return Ok(());
+            }
             _ => return Err(LossKind::UnknownRecord),
         }
         if raw.flags & counter_flag::OVERFLOW != 0 {
@@ -249,9 +298,9 @@ pub(super) fn wide_counters(streams: &[Stream], losses: &mut Losses) -> CounterT
         }
         table.push(Counters {
             stream: 0,
-            task: u32::from(raw.task_high) << 16 | u32::from(raw.task_low),
+            task,
             context: NO_CONTEXT,
-            core: if raw.core_type & 1 == 1 { Core::Vector } else { Core::Cube },
+            core: core(raw.core_type),
             mixed: raw.flags & counter_flag::MIXED != 0,
             block: false,
             cycles: raw.cycles,

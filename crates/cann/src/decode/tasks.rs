@@ -1,20 +1,21 @@
 //! Tasks that the host handed to devices, the wraps of their numbers, and what copies move.
 
 use opscope_cann_raw::Chip;
+use opscope_cann_raw::dpu::DEVICE_BITS;
 use opscope_cann_raw::host::{MemcpyInfo, TaskTrack as RawTrack, level};
 
-use crate::decode::{Append, decode};
+use crate::decode::{Append, decode, dpu};
 use crate::names::Names;
 use crate::slices::{HOST_MAGIC, Stream};
-use crate::tables::{ExtentRow, HostFlip, HostFlipTable, Memcpy, MemcpyTable, TaskTrack, TaskTrackTable};
+use crate::tables::{
+    DpuKernel, DpuKernelTable, ExtentRow, HostFlip, HostFlipTable, Memcpy, MemcpyTable, TaskTrack,
+    TaskTrackTable,
+};
 use opscope_trace::{LossKind, Losses};
 
 /// The numbers of the runtime's kinds of task that aren't work, where no dictionary names them.
 const MAINTENANCE: u32 = 6;
 const FLIP_TASK: u32 = 98;
-
-/// The upper bits of a device number say what kind of device it is; 1 is a DPU.
-const DEVICE_BITS: u16 = 0x0FFF;
 
 /// The runtime's records of tasks.
 #[derive(Default)]
@@ -25,6 +26,8 @@ pub(super) struct Tracks {
     pub(super) extents: Vec<[u16; 6]>,
     /// Wraps of task numbers, by time.
     pub(super) flips: HostFlipTable,
+    /// Kernels that were handed to data processing units instead.
+    pub(super) dpu_kernels: DpuKernelTable,
 }
 
 impl Tracks {
@@ -46,6 +49,7 @@ impl Append for Tracks {
         self.tasks.append(&mut next.tasks);
         self.extents.append(&mut next.extents);
         Append::append(&mut self.flips, &mut next.flips);
+        Append::append(&mut self.dpu_kernels, &mut next.dpu_kernels);
     }
 }
 
@@ -64,6 +68,17 @@ pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses:
     let mut tracks: Tracks =
         decode(streams, Some(HOST_MAGIC), losses, |tracks: &mut Tracks, raw: RawTrack, _| {
             let kind = u32::try_from(raw.task_type).map_err(|_| LossKind::InvalidRecord)?;
+            let task = match chip.has_wide_task_ids() {
+                true => u32::from(raw.batch) << 16 | u32::from(raw.task),
+                false => u32::from(raw.task),
+            };
+            if dpu::is_of_unit(raw.device) {
+                if kind != flip_kind && kind != maintenance_kind {
+                    let (device, time) = (raw.device & DEVICE_BITS, raw.head.time);
+                    tracks.dpu_kernels.push(DpuKernel { device, task, time, kernel: raw.kernel });
+                }
+                return Ok(());
+            }
             if raw.device & !DEVICE_BITS != 0 {
                 return Err(LossKind::UnknownRecord);
             }
@@ -71,11 +86,7 @@ pub(super) fn task_tracks(streams: &[Stream], names: &Names, chip: Chip, losses:
             if kind == flip_kind {
                 tracks.flips.push(HostFlip { time, device, stream, task: raw.task, number: raw.batch });
             } else if kind != maintenance_kind {
-                let (task, batch) = if chip.has_wide_task_ids() {
-                    (u32::from(raw.batch) << 16 | u32::from(raw.task), 0)
-                } else {
-                    (u32::from(raw.task), raw.batch)
-                };
+                let batch = if chip.has_wide_task_ids() { 0 } else { raw.batch };
                 let (thread, kernel) = (raw.head.thread, raw.kernel);
                 let is_whole = raw.head.length == RawTrack::WHOLE;
                 let extent = is_whole.then(|| tracks.place_of(raw.extent));

@@ -9,6 +9,7 @@ pub(crate) mod copies;
 pub(crate) mod core_use;
 pub(crate) mod counters;
 mod device_view;
+pub(crate) mod dpu;
 mod inference_times;
 mod launched;
 pub(crate) mod links;

@@ -211,6 +211,12 @@ impl<'a> View<'a> {
         self.sample_window.is_none_or(|(first, last)| begin < last && (begin >= first || end > first))
     }
 
+    /// Whether work that the host's clock timed is shown: with chosen iterations as [`View::shows_span`], and never
+    /// before the collection.
+    pub(crate) fn shows_of_host(&self, begin: i64, end: i64) -> bool {
+        begin >= self.begin && self.shows_span(begin, end)
+    }
+
     /// Whether a task with an operator only launches the steps of a collective one.
     pub(crate) fn only_launches(&self, host: &HostTask) -> bool {
         self.text(host.name).ends_with("AicpuKernel") || self.launch_streams.contains(&host.stream)

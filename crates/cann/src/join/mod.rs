@@ -7,9 +7,11 @@
 //! 3. [`tasks`] pairs host and device tasks.
 //! 4. [`launching`] finds the tasks of collective operations that a device's AI CPU launched.
 //! 5. [`counters`] gives device tasks their counters, by [`record_order`] where those carry no times.
-//! 6. [`iterations`] finds the inferences in the steps that the device recorded.
+//! 6. [`blocks`] finds the blocks of their runs.
+//! 7. [`iterations`] finds the inferences in the steps that the device recorded.
 
 mod batches;
+mod blocks;
 mod call_tree;
 mod captured;
 mod communication;
@@ -25,6 +27,7 @@ mod record_order;
 mod steps;
 mod tasks;
 
+pub use blocks::{BlocksOfRun, BlocksOfRuns};
 pub use communication::{Collective, CollectiveTable, Communication, Step, StepTable};
 pub use copies::TrackCopy;
 pub use counters::TaskCounters;
@@ -77,6 +80,8 @@ pub struct JoinedDevice {
     pub fetches: StretchTable,
     /// The tasks that the AI CPU launched for collective operations.
     pub launched: LaunchedTasks,
+    /// The blocks of runs of tasks.
+    pub blocks: BlocksOfRuns,
     /// Copies that the device's table of tasks doesn't have.
     pub copies: Vec<TrackCopy>,
     /// The tasks of which parts were executed as sub-tasks.
@@ -255,6 +260,7 @@ impl Joined {
                 || generation.lacks_streams().then(|| side.find_counters(stop)),
             );
             counters.into_iter().for_each(|counters| side.take_counters(counters));
+            side.joined.blocks = blocks::blocks_of_runs(&side.device.tables, stop, &mut side.losses);
             side.find_divided();
             side.joined.matches = matches;
             side.losses.merge(lost);

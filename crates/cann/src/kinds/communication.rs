@@ -65,10 +65,21 @@ pub(crate) const TRANSPORTS: Names = &[
 pub(crate) const RDMA: Names =
     &[(0, "RDMA_SEND_NOTIFY"), (1, "RDMA_SEND_PAYLOAD"), (255, "RESERVED"), NOT_APPLICABLE, OTHER];
 
+/// The ways in which data processing units reduce data.
+pub(crate) const REDUCTIONS_OF_DPU: Names =
+    &[(0, "SUM"), (1, "MUL"), (2, "MAX"), (3, "MIN"), (255, "RESERVED")];
+
+/// Which side of a step a data processing unit is.
+pub(crate) const ROLES_OF_DPU: Names = &[(0, "DST"), (1, "SRC"), (255, "RESERVED")];
+
+/// The name of a number, if it has one.
+pub(crate) fn known(names: Names, number: u32) -> Option<&'static str> {
+    names.iter().find(|(known, _)| u32::from(*known) == number).map(|(_, name)| *name)
+}
+
 /// A name of a number, `INVALID_TYPE` if it has none.
 fn name(names: Names, number: u32) -> &'static str {
-    let known = names.iter().find(|(known, _)| u32::from(*known) == number);
-    known.map_or(OTHER.1, |(_, name)| name)
+    known(names, number).unwrap_or(OTHER.1)
 }
 
 /// The name of an element type.

@@ -22,6 +22,7 @@ use opscope_cann_raw::{Chip, hash_of};
 
 use crate::synthetic::clockwork::Clockwork;
 use crate::synthetic::device::DeviceFiles;
+use crate::synthetic::dpu::Units;
 use crate::synthetic::execution::Lane;
 use crate::synthetic::hardware::File;
 use crate::synthetic::host::HostFiles;
@@ -104,6 +105,8 @@ pub(super) struct Collectives {
     streams: File,
     steps: File,
     operations: File,
+    /// Data processing units, which a 950 has.
+    units: Option<Units>,
     /// How many tasks there were on each stream; on chips with wide numbers, on all.
     numbers: std::collections::BTreeMap<u16, u32>,
     /// Half of a record of two steps.
@@ -144,6 +147,7 @@ impl Collectives {
             streams: File::new(host, "unaging.additional.mc2_comm_info"),
             steps: File::new(host, "aging.additional.hccl_info"),
             operations: File::new(host, "aging.compact.hccl_op_info"),
+            units: chip.has_wide_task_ids().then(|| Units::new(host, clockwork)),
             numbers: std::collections::BTreeMap::new(),
             waiting: None,
             count: 0,
@@ -160,6 +164,9 @@ impl Collectives {
         if self.count == 0 {
             self.note_streams(time)?;
         }
+        if let Some(units) = &mut self.units {
+            units.round(host, time, self.count, hash(text::GROUP))?;
+        }
         let unfolded = self.unfolded(host, device, time)?;
         let end = self.fused(host, device, unfolded + 5_000)?;
         self.count += 1;
@@ -168,6 +175,7 @@ impl Collectives {
 
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.write_steps(None)?;
+        self.units.map_or(Ok(()), Units::finish)?;
         [self.notes, self.streams, self.steps, self.operations].into_iter().try_for_each(File::finish)
     }
 

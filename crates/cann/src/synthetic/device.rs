@@ -136,7 +136,18 @@ impl DeviceFiles {
                     end,
                     ..WideCounters::default()
                 };
-                put(&mut self.counters, &mut self.buffer, &record)
+                put(&mut self.counters, &mut self.buffer, &record)?;
+                // Two blocks on two cores: one for the first half of the time, one for the last three quarters.
+                let length = end - start;
+                for (block, (start, end)) in
+                    (0..).zip([(start, start + length / 2), (start + length / 4, end)])
+                {
+                    let word = function::BLOCK_COUNTERS;
+                    let record =
+                        WideCounters { word, core: 3 + block, block: block.into(), start, end, ..record };
+                    put(&mut self.counters, &mut self.buffer, &record)?;
+                }
+                Ok(())
             }
             DeviceLog::Hwts => {
                 let stream = u32::from(execution.lane.stream);

@@ -12,6 +12,7 @@ use opscope_cann_raw::{Record, SliceWriter, hash_of};
 
 use crate::synthetic::clockwork::Clockwork;
 use crate::synthetic::collective::TEXTS;
+use crate::synthetic::dpu;
 use crate::synthetic::execution::{Execution, HostSide, Lane};
 use crate::synthetic::network::{MODEL_NAME, Network};
 
@@ -68,6 +69,8 @@ pub(super) struct HostFiles {
     directory: std::path::PathBuf,
     /// Whether the AI CPU took part in collective operations.
     has_collectives: bool,
+    /// Whether data processing units did.
+    has_units: bool,
     /// The thread that reports.
     thread: u32,
     buffer: Vec<u8>,
@@ -91,6 +94,7 @@ impl HostFiles {
             long_captured: Vec::new(),
             directory: directory.to_owned(),
             has_collectives: false,
+            has_units: false,
             thread: THREAD,
             buffer: Vec::with_capacity(256),
         }
@@ -220,8 +224,9 @@ impl HostSide for HostFiles {
             writer.write(&self.long_captured)?;
             writer.finish()?;
         }
-        let further = if self.has_collectives { &TEXTS[..] } else { &[] };
-        let further = further.iter().map(|text| (hash_of(text), (*text).to_owned()));
+        let of_collectives = if self.has_collectives { &TEXTS[..] } else { &[] };
+        let of_units = if self.has_units { &dpu::TEXTS[..] } else { &[] };
+        let further = of_collectives.iter().chain(of_units).map(|text| (hash_of(text), (*text).to_owned()));
         let texts = network.texts().into_iter().chain(further);
         let lines = texts.map(|(hash, text)| format!("{hash}:{text}\n"));
         dictionary(&self.directory, "hash_dic", &lines.collect::<String>())?;

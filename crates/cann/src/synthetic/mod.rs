@@ -7,6 +7,7 @@
 mod clockwork;
 mod collective;
 mod device;
+mod dpu;
 mod execution;
 mod graph;
 mod hardware;

@@ -1,6 +1,7 @@
 //! A device's reports of its tasks.
 
 use crate::columns::columns;
+use crate::tables::blocks::BlockTable;
 use crate::tables::ccu::CcuTables;
 use crate::tables::fused::{FusedPartTable, InstructionTable};
 use crate::tables::launching::LaunchingTables;
@@ -292,6 +293,8 @@ pub struct DeviceTables {
     pub cache: TaskEventsTable,
     /// Counters of the translation of addresses.
     pub translation: TaskEventsTable,
+    /// Blocks of tasks.
+    pub blocks: BlockTable,
     /// Parts of fused tasks.
     pub fused: FusedPartTable,
     /// Busy stretches and checkpoints of cores.

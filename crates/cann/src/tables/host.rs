@@ -5,6 +5,7 @@ use crate::names::Names;
 use crate::tables::capture::CaptureTables;
 use crate::tables::ccu::CcuNotes;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
+use crate::tables::dpu::DpuTables;
 use crate::tables::launching::GroupStreamsTable;
 use crate::tables::os_calls::OsCalls;
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
@@ -423,6 +424,8 @@ pub struct HostTables {
     pub communication_notes: CommunicationNoteTable,
     /// Notes on the work of units for collective communication.
     pub ccu: CcuNotes,
+    /// Work of data processing units.
+    pub dpu: DpuTables,
     /// Captured graphs.
     pub captures: CaptureTables,
     /// Memory that static graphs plan.

@@ -3,10 +3,12 @@
 //! Times are the counters' own ticks; a [`Clock`](crate::Clock) turns them into nanoseconds. Names
 //! are hashes for which [`Names`](crate::Names) has the text.
 
+mod blocks;
 mod capture;
 mod ccu;
 mod communication;
 mod device;
+mod dpu;
 mod functions;
 mod fused;
 mod host;
@@ -18,10 +20,12 @@ mod samples;
 mod system;
 mod tensors;
 
+pub use blocks::*;
 pub use capture::*;
 pub use ccu::*;
 pub use communication::*;
 pub use device::*;
+pub use dpu::*;
 pub use functions::*;
 pub use fused::*;
 pub use host::*;

@@ -33,6 +33,7 @@ pub(super) const STEPS: &str = "Step Trace";
 pub(super) const PROGRAM_LAYER: u64 = 6;
 pub(super) const CALLS_LAYER: u64 = 7;
 pub(super) const HARDWARE_LAYER: u64 = 14;
+const DPU_LAYER: u64 = 8;
 
 /// The number that PyTorch's profiler gives [`HARDWARE`].
 pub(super) const PYTORCH_HARDWARE_LAYER: u64 = 13;
@@ -66,6 +67,7 @@ impl Lanes {
             (Layer::OtherRecorders, _) => 5,
             (Layer::Program, _) => PROGRAM_LAYER,
             (Layer::Cann, _) => CALLS_LAYER,
+            (Layer::Dpu, _) => DPU_LAYER,
             (Layer::Hardware, _) => HARDWARE_LAYER,
             (Layer::Frequency, _) => 15,
             (Layer::Communication, Dialect::Accelerated) => 16,
@@ -73,7 +75,9 @@ impl Lanes {
             // The accelerated reference has no such lane, and communication in its place.
             (Layer::Voltage, Dialect::Accelerated) => 13,
             (Layer::Voltage, _) => 16,
-            (Layer::CoreUse, Dialect::Accelerated) => 8,
+            // The accelerated reference has no such lane, and data processing units in its place.
+            (Layer::CoreUse, Dialect::Accelerated) if shown.contains(&Layer::Dpu) => 36,
+            (Layer::CoreUse, Dialect::Accelerated) => DPU_LAYER,
             (Layer::HostCpu, _) => 9,
             (Layer::HostMemory, _) => 10,
             (Layer::HostNetwork, _) => 11,
@@ -96,6 +100,7 @@ impl Lanes {
             // More than the bits for it hold, as in the reference.
             (Layer::Instructions, Dialect::Accelerated) => 32,
             (Layer::UnifiedBus, Dialect::Accelerated) => 33,
+            (Layer::Blocks, Dialect::Accelerated) => 34,
             (Layer::Fused, Dialect::Accelerated) => 35,
             (Layer::Fused, _) => 18,
             (Layer::Overlap, Dialect::Accelerated) => 31,

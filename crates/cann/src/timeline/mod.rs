@@ -1,9 +1,11 @@
 //! The timeline: one Chrome trace with everything that was recorded, and smaller ones with a part.
 
+mod blocks;
 mod cache_events;
 mod communication;
 pub(crate) mod device;
 mod division;
+mod dpu;
 mod event;
 mod host;
 pub(crate) mod lanes;
@@ -35,6 +37,7 @@ use crate::options::{ExportLayout, ExportOptions};
 use crate::parallel;
 use crate::text::file::not_written;
 use crate::timeline::device::Tasks;
+use crate::timeline::dpu::write_dpu;
 use crate::timeline::event::{Events, write_all};
 use crate::timeline::host::Calls;
 use crate::timeline::lanes::Lanes;
@@ -189,6 +192,7 @@ pub(crate) fn each_timeline(
                 overlap.iter().for_each(|overlap| overlap.names(&lanes, &mut small));
                 samples::samples(view, &lanes, &mut small);
                 write_os_calls(view, &lanes, &mut small);
+                write_dpu(view, &lanes, &mut small);
                 if let Some(trace) = other_recorders {
                     write_other_recorders(trace, view, &lanes, &mut small);
                 }

@@ -9,6 +9,10 @@ mod processes;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
+use crate::facts::dpu;
+use crate::kinds::NodeTaskType;
 use crate::quantities;
 use crate::tables::ServerPhase;
 use crate::timeline::lanes;
@@ -100,6 +104,11 @@ enum Role {
         /// Whether the file has the streams.
         repeated: bool,
     },
+    /// Tasks of a data processing unit, and steps of collective operations there.
+    Dpu {
+        /// The unit's number.
+        device: u32,
+    },
     /// Figures that the exporter worked out from the other lanes, and what happened within their tasks.
     Derived,
     /// Ranges and marks of the program, and whatever has no other place.
@@ -133,6 +142,7 @@ fn assign_roles(lanes: &mut [Lane<'_>], processes: &Processes) -> Vec<Option<Rol
             }
             name if is_of_communication(name) => Role::Communication { device },
             "Overlap Analysis" => Role::Derived,
+            dpu::UNIT if own.is_some() => Role::Dpu { device },
             name if lanes::WITHIN_TASKS.contains(&name) && own.is_some() => Role::Derived,
             // PyTorch's own lanes have the real process's number.
             _ if !processes.is_vendors(lane.pid) => return None,
@@ -191,6 +201,7 @@ fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: Role) -> Row {
             Row::Other
         }
         Role::Planes { device, repeated: false } => task(builder, item, device),
+        Role::Dpu { device } => task_of_dpu(builder, item, device),
         Role::Other { device } => match beside(builder, item, device) {
             Some(row) => row,
             None => range(builder, item),
@@ -249,6 +260,19 @@ fn task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
     let model = item.model().map(u64::from);
     let operator = vocabulary::computes(&kind).then(|| operator(builder, item, model));
     builder.task(item, Some(stream), unit, operator)
+}
+
+fn task_of_dpu<'a>(builder: &mut Builder<'a>, item: &Item<'a>, device: u32) -> Row {
+    // Steps tell no kind of task.
+    let kind = match item.kind {
+        b"" => Cow::Borrowed(NodeTaskType::Communication.name()),
+        kind => String::from_utf8_lossy(kind),
+    };
+    let number = item.stream().unwrap_or(builder.lane(item.lane).tid);
+    let stream = builder.device_stream(DeviceKind::Other, device, dpu::UNIT, number, "");
+    let is_operator = !item.kind.is_empty() && vocabulary::computes(&kind);
+    let operator = is_operator.then(|| operator(builder, item, None));
+    builder.task(item, Some(stream), vocabulary::unit(&kind), operator)
 }
 
 /// A timeline tells no types of operators; their names stand in.

@@ -15,6 +15,7 @@ use crate::facts::view::{DeviceView, View};
 use crate::lane_choice::Layer;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
+use crate::timeline::blocks;
 use crate::timeline::cache_events::{self, has_cache_events};
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, name_lane};
@@ -46,6 +47,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Ccu, has(|device| !device.device.tables.ccu.missions.is_empty())),
         (Layer::Fused, has(|device| !device.device.tables.fused.is_empty())),
         (Layer::Quality, has(|device| qualities(device).next().is_some())),
+        (Layer::Blocks, has(|device| !device.joined.blocks.is_empty())),
         (Layer::CoreUse, has(|device| !device.device.tables.samples.cores.is_empty())),
         (Layer::Frequency, has(has_frequency)),
         (Layer::Voltage, has(|device| !device.device.tables.samples.core_voltage.is_empty())),
@@ -57,6 +59,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::HostNetwork, !host.network.is_empty()),
         (Layer::HostDisk, !host.disk.is_empty()),
         (Layer::OsCalls, !view.joined.data.host.os_calls.table.is_empty()),
+        (Layer::Dpu, !view.joined.data.host.dpu.is_empty()),
     ]);
     layers.into_iter().filter(|(_, is_shown)| *is_shown).map(|(layer, _)| layer).collect()
 }
@@ -197,6 +200,9 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
         }
         Layer::Fused if !device.device.tables.fused.is_empty() => {
             wide::fused(view, device, counters.named("Fusion Task"), is_shown);
+        }
+        Layer::Blocks if !device.joined.blocks.is_empty() => {
+            blocks::blocks(view, device, counters.named("Block Detail"), is_shown);
         }
         Layer::UnifiedBus if !tables.unified_bus.is_empty() => {
             let name = if view.dialect == Dialect::Accelerated { "Ub" } else { "UB" };

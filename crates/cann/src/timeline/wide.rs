@@ -14,18 +14,18 @@ use crate::timeline::lanes::{name_lane, seen};
 use crate::timeline::samples::Counters;
 
 /// Spreads slices over lanes of one name, so that none overlaps another.
-struct Tracks {
+pub(super) struct Tracks {
     first: u64,
     name: String,
     packer: LanePacker<i64>,
 }
 
 impl Tracks {
-    fn new(first: u64, name: String) -> Self {
+    pub(super) fn new(first: u64, name: String) -> Self {
         Self { first, name, packer: LanePacker::default() }
     }
 
-    fn slice(
+    pub(super) fn slice(
         &mut self,
         counters: &mut Counters<'_>,
         name: [&str; 2],

@@ -6,13 +6,14 @@ use opscope_formats::reading::Stop;
 use opscope_trace::{MetricId, TaskId, Trace};
 
 use crate::facts::counters::CounterColumns;
-use crate::facts::view::{TaskRef, View};
+use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::parallel;
 
 /// The metrics of tasks, device by device.
 pub(super) struct Measured {
     columns: Vec<Option<CounterColumns>>,
-    /// For each device the metrics of its columns, behind those of the blocks.
+    /// For each device the metrics of its columns, behind those of the blocks: their numbers, and where they were
+    /// recorded their times.
     metrics: Vec<Vec<MetricId>>,
 }
 
@@ -28,12 +29,17 @@ struct Part {
 /// Metrics that every operator has: the numbers of blocks.
 const BLOCKS: [&str; 2] = ["block_num", "mix_block_num"];
 
+/// Microseconds of blocks on cube and on vector cores: of an average one and of the longest, which says how evenly
+/// an operator is divided.
+const BLOCK_TIMES: [&str; 4] =
+    ["aic_block_time_mean", "aic_block_time_longest", "aiv_block_time_mean", "aiv_block_time_longest"];
+
 impl Measured {
     pub(super) fn new(view: &View<'_>, trace: &mut Trace) -> Self {
         let columns: Vec<Option<CounterColumns>> =
             view.devices.iter().map(|device| CounterColumns::new(device.device, view.dialect)).collect();
         let mut metrics = Vec::with_capacity(columns.len());
-        for columns in &columns {
+        for (columns, device) in columns.iter().zip(&view.devices) {
             let headings = columns.as_ref().map(CounterColumns::headers).unwrap_or_default();
             let blocks = BLOCKS.map(|name| trace.enter_metric(name, ""));
             let counted = headings.iter().map(|heading| {
@@ -41,7 +47,12 @@ impl Measured {
                     heading.strip_suffix(')').and_then(|h| h.rsplit_once('(')).unwrap_or((heading, ""));
                 trace.enter_metric(name, unit)
             });
-            metrics.push(blocks.into_iter().chain(counted).collect());
+            let counted: Vec<MetricId> = counted.collect();
+            let times = match device.joined.blocks.is_empty() {
+                true => Vec::new(),
+                false => BLOCK_TIMES.map(|name| trace.enter_metric(name, "us")).to_vec(),
+            };
+            metrics.push(blocks.into_iter().chain(times).chain(counted).collect());
         }
         Self { columns, metrics }
     }
@@ -81,8 +92,23 @@ impl Measured {
         let host = view.host_task(task);
         let Some(op) = host.as_ref().and_then(|host| view.op(host)) else { return };
         values.extend([f64::from(op.blocks), f64::from(op.mix_blocks)]);
+        let device = view.device(task);
+        if !device.joined.blocks.is_empty() {
+            values.extend(block_times(device, task.task));
+        }
         if let Some(columns) = &self.columns[task.device as usize] {
             columns.read(view, task, &op, values);
         }
     }
+}
+
+/// The times of a task's blocks, [`BLOCK_TIMES`]; no numbers where there were none.
+fn block_times(device: &DeviceView<'_>, task: u32) -> [f64; BLOCK_TIMES.len()] {
+    let clock = &device.device.clock;
+    let kinds = device.joined.blocks.get(&task).copied().unwrap_or_default();
+    let [cube, vector] = kinds.map(|blocks| {
+        let Some(blocks) = blocks else { return [f64::NAN; 2] };
+        [clock.micros_f64(blocks.total) / f64::from(blocks.count), clock.micros_f64(blocks.longest)]
+    });
+    [cube[0], cube[1], vector[0], vector[1]]
 }

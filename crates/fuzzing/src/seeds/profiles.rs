@@ -68,6 +68,9 @@ pub(super) fn samples() -> Vec<SampleOptions> {
             samples.push(SampleOptions { chip, tasks: 6, mode, layout, seed: 1 });
         }
     }
+    // With units and files that no other chip has.
+    let (chip, mode, layout) = (Chip::V6_1_0, SampleMode::Collective, SampleLayout::Current);
+    samples.push(SampleOptions { chip, tasks: 6, mode, layout, seed: 1 });
     samples
 }
 

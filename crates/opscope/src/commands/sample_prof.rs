@@ -65,6 +65,9 @@ enum ChipName {
     /// Ascend 310
     #[value(name = "310")]
     Ascend310,
+    /// Ascend 950
+    #[value(name = "950")]
+    Ascend950,
 }
 
 /// A way to execute a model on the command line.
@@ -75,9 +78,9 @@ enum Mode {
     /// Each operator is launched anew in every inference
     #[default]
     Dynamic,
-    /// Launches are captured into graphs and replayed, on two devices (910B and 310P)
+    /// Launches are captured into graphs and replayed, on two devices (910B, 950 and 310P)
     Graph,
-    /// As dynamic, with collective operations that the device's own processors launch (910B)
+    /// As dynamic, with collective operations that the device's own processors launch (910B and 950)
     Collective,
 }
 
@@ -106,6 +109,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             ChipName::Ascend910 => Chip::V2_1_0,
             ChipName::Ascend310P => Chip::V3_3_0,
             ChipName::Ascend310 => Chip::V1_1_0,
+            ChipName::Ascend950 => Chip::V6_1_0,
         },
         tasks: arguments.tasks,
         mode: match arguments.mode {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `TASK`, `COMPUTE_TASK_INFO` | tasks, operators |
 //! | `COMMUNICATION_OP` | collective operations, as tasks of a stream for each group |
+//! | `DPU_TASK` | tasks of data processing units, as devices of their own |
 //! | `CANN_API`, `PYTORCH_API` | calls; `connectionId` ties tasks to them |
 //! | `CONNECTION_IDS`, `PYTORCH_CALLCHAINS` | the calls of PyTorch that asked for tasks, with the program's lines |
 //! | `COMMUNICATION_TASK_INFO` | bytes and times by link, as figures; the devices of operations |
@@ -24,6 +25,7 @@
 
 mod calls;
 mod counters;
+mod dpu;
 mod iterations;
 mod launch_sites;
 mod links;

@@ -71,6 +71,7 @@ impl Reader<'_> {
         }
         Waits::enter(&mut self.trace);
         self.read_collective_operations(&rows, &mut operators);
+        self.read_dpu_tasks(&mut operators);
         self.read_links(&rows);
         if !self.stop.is_wanted() {
             self.read_iterations(&rows, &ids);

@@ -41,6 +41,12 @@ impl HostFiles {
         self.call(true, level::COMMUNICATION, MASTER, (begin + 50, begin + 200), name)
     }
 
+    /// Writes a task that is handed to a data processing unit.
+    pub(in crate::synthetic) fn hand_out_to_unit(&mut self, track: &TaskTrack) -> io::Result<()> {
+        self.has_units = true;
+        put(&mut self.aging.tracks, &mut self.buffer, track)
+    }
+
     /// Writes a task that is handed out after a moment.
     pub(in crate::synthetic) fn hand_out(
         &mut self,
