@@ -11,9 +11,6 @@ use super::FormatError;
 /// Blocks within blocks; real files have ten.
 const MOST_DEPTH: usize = 100;
 
-/// Fields of a file; each takes some dozens of bytes in memory.
-const MOST_FIELDS: usize = 1 << 24;
-
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'t> {
@@ -120,37 +117,100 @@ impl<'t> Block<'t> {
     }
 }
 
+/// Takes the fields of a text as they come.
+pub(crate) trait Sink<'t> {
+    /// Fields that a text may have.
+    const MOST_FIELDS: usize;
+
+    /// Whether a field's text of so many bytes is wanted; others are passed over.
+    fn wants(&self, _name: &str, _bytes: usize) -> bool {
+        true
+    }
+
+    /// A message begins.
+    fn open(&mut self, name: &'t str);
+
+    /// The message that began last ends.
+    fn close(&mut self);
+
+    /// A value without quotes.
+    fn word(&mut self, name: &'t str, word: &'t str);
+
+    /// A value in quotes, without those.
+    fn text(&mut self, name: &'t str, text: Cow<'t, [u8]>);
+}
+
 /// The content of a text, and what is wrong with it, where its beginning could be read.
 ///
 /// # Errors
 /// When not even a first field can be read.
 pub(crate) fn parse(text: &str) -> Result<(Block<'_>, Option<FormatError>), FormatError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut parser = Parser { text, at: 0, stack: vec![("", Block::default())], fields: 0 };
-    let stopped = parser.run().err();
-    let mut whole = Block::default();
+    let mut blocks = Blocks(vec![("", Block::default())]);
+    let stopped = walk(text, &mut blocks).err();
     // Blocks that were never closed hold what was read of them.
-    while let Some((name, block)) = parser.stack.pop() {
-        match parser.stack.last_mut() {
-            Some((_, outer)) => outer.fields.push(Field { name, value: Value::Block(block) }),
-            None => whole = block,
-        }
+    while blocks.0.len() > 1 {
+        blocks.close();
     }
+    let whole = blocks.0.pop().map(|(_, whole)| whole).unwrap_or_default();
     match (stopped, whole.fields.is_empty()) {
         (Some(fault), true) => Err(fault),
         (stopped, _) => Ok((whole, stopped)),
     }
 }
 
-struct Parser<'t> {
-    text: &'t str,
-    at: usize,
-    /// The blocks that are open, each with its name; the first is the file.
-    stack: Vec<(&'t str, Block<'t>)>,
-    fields: usize,
+/// The blocks that are open, each with its name; the first is the file.
+struct Blocks<'t>(Vec<(&'t str, Block<'t>)>);
+
+impl<'t> Blocks<'t> {
+    fn push(&mut self, name: &'t str, value: Value<'t>) {
+        if let Some((_, block)) = self.0.last_mut() {
+            block.fields.push(Field { name, value });
+        }
+    }
 }
 
-impl<'t> Parser<'t> {
+impl<'t> Sink<'t> for Blocks<'t> {
+    /// Each takes some dozens of bytes in memory.
+    const MOST_FIELDS: usize = 1 << 24;
+
+    fn open(&mut self, name: &'t str) {
+        self.0.push((name, Block::default()));
+    }
+
+    fn close(&mut self) {
+        if let Some((name, block)) = self.0.pop() {
+            self.push(name, Value::Block(block));
+        }
+    }
+
+    fn word(&mut self, name: &'t str, word: &'t str) {
+        self.push(name, Value::Word(word));
+    }
+
+    fn text(&mut self, name: &'t str, text: Cow<'t, [u8]>) {
+        self.push(name, Value::Text(text));
+    }
+}
+
+/// Reads a text once and hands over its fields. Blocks that are open when it stops were not closed.
+///
+/// # Errors
+/// For the first thing that can't be read.
+pub(crate) fn walk<'t, S: Sink<'t>>(text: &'t str, sink: &mut S) -> Result<(), FormatError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Parser { text, at: 0, depth: 0, fields: 0, sink }.run()
+}
+
+struct Parser<'t, 's, S> {
+    text: &'t str,
+    at: usize,
+    /// The blocks that are open.
+    depth: usize,
+    fields: usize,
+    sink: &'s mut S,
+}
+
+impl<'t, S: Sink<'t>> Parser<'t, '_, S> {
     fn fault(&self, text: impl Into<String>) -> FormatError {
         let before = self.text.get(..self.at).unwrap_or(self.text);
         FormatError::Line {
@@ -208,10 +268,7 @@ impl<'t> Parser<'t> {
             match self.peek() {
                 Some(b'{' | b'<') => self.open(name)?,
                 Some(b'[') if has_colon => self.list(name)?,
-                _ if has_colon => {
-                    let value = self.scalar()?;
-                    self.push(name, value)?;
-                }
+                _ if has_colon => self.scalar(name)?,
                 _ => {
                     return Err(
                         self.fault(format!("the field {} has no value", super::assembly::shortened(name)))
@@ -219,9 +276,9 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        match self.stack.len() {
-            1 => Ok(()),
-            open => Err(self.fault(format!("the file ends within {} open blocks", open - 1))),
+        match self.depth {
+            0 => Ok(()),
+            open => Err(self.fault(format!("the file ends within {open} open blocks"))),
         }
     }
 
@@ -238,35 +295,31 @@ impl<'t> Parser<'t> {
 
     fn open(&mut self, name: &'t str) -> Result<(), FormatError> {
         self.at += 1;
-        if self.stack.len() > MOST_DEPTH {
+        if self.depth >= MOST_DEPTH {
             return Err(self.fault(format!("blocks are nested more than {MOST_DEPTH} deep")));
         }
-        self.stack.push((name, Block::default()));
+        self.count()?;
+        self.depth += 1;
+        self.sink.open(name);
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), FormatError> {
-        match (self.stack.pop(), self.stack.last()) {
-            (Some((name, block)), Some(_)) => {
-                self.at += 1;
-                self.push(name, Value::Block(block))
-            }
-            (file, _) => {
-                self.stack.extend(file);
-                Err(self.fault("a block is closed that was never opened"))
-            }
+        if self.depth == 0 {
+            return Err(self.fault("a block is closed that was never opened"));
         }
+        self.at += 1;
+        self.depth -= 1;
+        self.sink.close();
+        Ok(())
     }
 
-    fn push(&mut self, name: &'t str, value: Value<'t>) -> Result<(), FormatError> {
+    fn count(&mut self) -> Result<(), FormatError> {
         self.fields += 1;
-        if self.fields > MOST_FIELDS {
-            return Err(self.fault(format!("the file has more than {MOST_FIELDS} fields")));
+        match self.fields > S::MOST_FIELDS {
+            true => Err(self.fault(format!("the file has more than {} fields", S::MOST_FIELDS))),
+            false => Ok(()),
         }
-        if let Some((_, block)) = self.stack.last_mut() {
-            block.fields.push(Field { name, value });
-        }
-        Ok(())
     }
 
     /// Values of one field in brackets; those that are blocks are read as such one after another.
@@ -283,56 +336,64 @@ impl<'t> Parser<'t> {
                 Some(b'{' | b'<') => {
                     return Err(self.fault("a list of blocks in brackets, which no writer of models makes"));
                 }
-                Some(_) => {
-                    let value = self.scalar()?;
-                    self.push(name, value)?;
-                }
+                Some(_) => self.scalar(name)?,
             }
         }
     }
 
-    fn scalar(&mut self) -> Result<Value<'t>, FormatError> {
-        match self.peek() {
-            Some(b'"' | b'\'') => {
-                let mut text = self.quoted()?;
-                // Texts that follow one another are one.
-                loop {
-                    self.skip_blanks();
-                    if !matches!(self.peek(), Some(b'"' | b'\'')) {
-                        return Ok(Value::Text(text));
-                    }
-                    let more = self.quoted()?;
-                    text.to_mut().extend_from_slice(&more);
-                }
-            }
-            _ => self.word().map(Value::Word).ok_or_else(|| self.fault("there is no value here")),
+    fn scalar(&mut self, name: &'t str) -> Result<(), FormatError> {
+        self.count()?;
+        if !matches!(self.peek(), Some(b'"' | b'\'')) {
+            let word = self.word().ok_or_else(|| self.fault("there is no value here"))?;
+            self.sink.word(name, word);
+            return Ok(());
         }
+        let mut text = Some(Cow::Borrowed(&[][..]));
+        // Texts that follow one another are one.
+        while matches!(self.peek(), Some(b'"' | b'\'')) {
+            let quoted = self.quoted()?;
+            text = text.filter(|_| self.sink.wants(name, quoted.len()));
+            match &mut text {
+                Some(text) if text.is_empty() => *text = unescaped(quoted),
+                Some(text) => text.to_mut().extend_from_slice(&unescaped(quoted)),
+                None => {}
+            }
+            self.skip_blanks();
+        }
+        if let Some(text) = text {
+            self.sink.text(name, text);
+        }
+        Ok(())
     }
 
-    fn quoted(&mut self) -> Result<Cow<'t, [u8]>, FormatError> {
+    /// The text between quotes, as it stands there.
+    fn quoted(&mut self) -> Result<&'t [u8], FormatError> {
         let quote = self.peek().unwrap_or(b'"');
-        self.at += 1;
-        let rest = self.rest().as_bytes();
-        let plain = rest.iter().position(|byte| *byte == quote || *byte == b'\\').unwrap_or(rest.len());
-        if rest.get(plain) == Some(&quote) {
-            self.at += plain + 1;
-            return Ok(Cow::Borrowed(&rest[..plain]));
-        }
-        let mut text = rest[..plain].to_vec();
-        let mut at = plain;
-        while let Some(&byte) = rest.get(at) {
-            at += 1;
-            match byte {
-                _ if byte == quote => {
-                    self.at += at;
-                    return Ok(Cow::Owned(text));
-                }
-                b'\\' => text.push(escaped(rest, &mut at)),
-                _ => text.push(byte),
+        let rest = self.text.as_bytes().get(self.at + 1..).unwrap_or_default();
+        let mut at = 0;
+        while let Some(next) = rest[at..].iter().position(|byte| *byte == quote || *byte == b'\\') {
+            at += next;
+            if rest[at] == quote {
+                self.at += at + 2;
+                return Ok(&rest[..at]);
             }
+            // With the sign behind a backslash.
+            at = (at + 2).min(rest.len());
         }
         Err(self.fault("a text is never closed"))
     }
+}
+
+/// The bytes of a text in which signs stand behind backslashes, as in C.
+pub(crate) fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(plain) = text.iter().position(|byte| *byte == b'\\') else { return Cow::Borrowed(text) };
+    let mut bytes = text[..plain].to_vec();
+    let mut at = plain;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        bytes.push(if byte == b'\\' { escaped(text, &mut at) } else { byte });
+    }
+    Cow::Owned(bytes)
 }
 
 /// The byte behind a backslash: a letter for a sign, or its number in octal or hexadecimal digits.
@@ -410,6 +471,45 @@ mod tests {
             assert!(told.contains(word), "{text}: {told}");
         }
         assert!(parse("%").is_err());
+    }
+
+    /// Takes the numbers of a text and wants no texts.
+    struct Numbers<'t>(Vec<&'t str>);
+
+    impl<'t> Sink<'t> for Numbers<'t> {
+        const MOST_FIELDS: usize = 4;
+
+        fn wants(&self, name: &str, _: usize) -> bool {
+            assert_eq!(name, "data");
+            false
+        }
+
+        fn open(&mut self, _: &'t str) {}
+
+        fn close(&mut self) {}
+
+        fn word(&mut self, _: &'t str, word: &'t str) {
+            self.0.push(word);
+        }
+
+        fn text(&mut self, _: &'t str, _: Cow<'t, [u8]>) {
+            panic!("nobody wants it");
+        }
+    }
+
+    #[test]
+    fn texts_that_nobody_wants_are_passed_over_and_fields_are_counted() {
+        let mut numbers = Numbers(Vec::new());
+        walk("a: 1 t { data: \"\\\"}\\\\\" '\\'' n: 2 }", &mut numbers).unwrap();
+        assert_eq!(numbers.0, ["1", "2"]);
+        for (text, fault) in [
+            ("data: \"\\", "never closed"),
+            ("data: \"\\\"", "never closed"),
+            ("n: [1, 2, 3, 4, 5]", "4 fields"),
+        ] {
+            let error = walk(text, &mut Numbers(Vec::new())).unwrap_err().to_string();
+            assert!(error.contains(fault), "{text}: {error}");
+        }
     }
 
     #[test]
