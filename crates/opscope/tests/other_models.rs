@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Place, number};
-use opscope_testing::om_file::{Form, small};
+use opscope_testing::ge_dump::{self, Level};
+use opscope_testing::om_file::{Form, small, small_graph};
 use opscope_testing::tflite_file;
 
 /// Two inferences of the small model that `om_file` makes.
@@ -113,6 +114,67 @@ fn an_offline_model_is_neither_run_nor_rewritten_and_the_way_out_is_told() {
         place.fails(1, &["an offline model of Ascend", ".onnx"], arguments);
     }
     place.fails(1, &["model.om", "--model"], &["analyze", "model.om"]);
+}
+
+/// The same model as a dumped graph in both forms, and as ATC's JSON.
+fn dumps() -> Place {
+    let place = Place::new();
+    let graphs = [("made", small_graph())];
+    place.write("model.json", ge_dump::json(&graphs));
+    place.write("ge_proto_00000046_graph_0_afterUBMatch.txt", ge_dump::proto(&graphs));
+    place.write("ge_onnx_00000078_graph_0_Build.pbtxt", ge_dump::onnx(&graphs, Level::All));
+    place.write("ge_onnx_00000001_graph_0_PreRunBegin.pbtxt", ge_dump::onnx(&graphs, Level::WithoutTexts));
+    place.write("op_summary_0.csv", PROFILE);
+    place
+}
+
+#[test]
+fn a_dumped_graph_is_described_with_the_pass_that_its_name_tells() {
+    let place = dumps();
+    for (file, kind, pass) in [
+        ("model.json", "as ATC's JSON", None),
+        ("ge_proto_00000046_graph_0_afterUBMatch.txt", "ge_proto_*.txt", Some(("afterUBMatch", 46))),
+        ("ge_onnx_00000078_graph_0_Build.pbtxt", "ge_onnx_*.pbtxt", Some(("Build", 78))),
+    ] {
+        let text = place.done(&["info", file]).stdout;
+        for words in
+            [kind, "3 nodes: Add 1, Conv2D 1, TransData 1", "image:0 float16 [1,3,8,8]", "AIcoreEngine 3"]
+        {
+            assert!(text.contains(words), "no {words:?} in\n{text}");
+        }
+        assert!(!text.contains("lost") && !text.contains("missing"), "{text}");
+        let json = place.done(&["info", file, "--nodes", "--json"]).json();
+        let content = &json["content"];
+        let told = content["compiler_pass"].as_str().zip(content["dump_number"].as_i64());
+        assert_eq!(told, pass, "{file}");
+        let nodes = json["nodes"]["rows"].as_array().or(json["nodes"].as_array()).expect("the nodes");
+        let conv = nodes.iter().find(|node| node["name"] == "conv/relu").expect("the convolution");
+        assert_eq!(conv["flops"].as_u64(), Some(8 * 64 * 55), "{file}");
+    }
+}
+
+#[test]
+fn a_dumped_graph_says_what_was_fused_and_joins_the_profile_of_what_ran() {
+    let place = dumps();
+    for file in
+        ["model.json", "ge_proto_00000046_graph_0_afterUBMatch.txt", "ge_onnx_00000078_graph_0_Build.pbtxt"]
+    {
+        let text = place.done(&["fusion", file]).stdout;
+        assert!(text.contains("of: conv + relu") && text.contains("by: TbeConvReluFusionPass"), "{text}");
+        let answer = place.done(&["advise", "op_summary_0.csv", "--model", file]);
+        assert!(!answer.stderr.contains("is it another model?"), "{}", answer.stderr);
+        let text = place.done(&["where", "relu", "op_summary_0.csv", "--model", file]).stdout;
+        assert!(text.contains("The operator conv/relu"), "{text}");
+        place.fails(1, &[file, ".onnx"], &["run", file]);
+        place.fails(2, &["converted already"], &["fusion", file, "--switch-file", "switch.cfg"]);
+    }
+    let json = |file: &str| place.done(&["fusion", file, "--json"]).json()["fused"].clone();
+    assert_eq!(json("model.json")["added"][0]["name"], "trans_TransData_0");
+    let proto = json("ge_proto_00000046_graph_0_afterUBMatch.txt");
+    assert_eq!((proto["before"].as_i64(), proto["unknown"].as_i64()), (Some(4), Some(0)));
+    assert_eq!(json("ge_onnx_00000078_graph_0_Build.pbtxt")["unknown"], 1);
+    let early = place.done(&["fusion", "ge_onnx_00000001_graph_0_PreRunBegin.pbtxt"]).stderr;
+    assert!(early.contains("DUMP_GE_GRAPH=2"), "{early}");
 }
 
 /// A network whose interpolation doesn't come out even, as the one in the vendor's own case.

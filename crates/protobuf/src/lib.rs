@@ -232,6 +232,12 @@ pub fn push_fixed64(out: &mut Vec<u8>, field: u32, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 
+/// Appends a field of four bytes.
+pub fn push_fixed32(out: &mut Vec<u8>, field: u32, number: u32) {
+    push_varint(out, u64::from(field) << 3 | 5);
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
 /// Appends a field that is text, bytes or a message.
 #[inline]
 pub fn push_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
@@ -257,7 +263,7 @@ mod tests {
         let mut message = Vec::new();
         push_number(&mut message, 1, u64::MAX);
         push_fixed64(&mut message, 16, 2.5_f64.to_bits());
-        message.extend([0x1d, 1, 0, 0, 0]);
+        push_fixed32(&mut message, 3, 1);
         push_message(&mut message, 4, |inner| push_number(inner, 1, 300));
         let fields: Vec<_> = Fields::of(&message).map(Result::unwrap).collect();
         assert_eq!(fields[0].1.signed(), -1);

@@ -8,6 +8,7 @@
 //! - [`small_disk`]: a file system of a few megabytes.
 //! - [`megengine_network`]: profiles of MegEngine of any size.
 //! - [`om_file`], [`tensorflow`]: offline models of Ascend, frozen graphs; [`protobuf`]: the messages of such files.
+//!   [`ge_dump`]: the graphs of the former as texts.
 //!   [`tflite_file`]: models of TensorFlow Lite.
 //!
 //! ```
@@ -18,6 +19,7 @@
 #[cfg(all(unix, feature = "board"))]
 pub mod board;
 pub mod companions;
+pub mod ge_dump;
 pub mod megengine_network;
 pub mod om_file;
 pub mod programs;

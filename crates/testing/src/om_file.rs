@@ -298,9 +298,14 @@ pub fn contained(form: Form, partitions: &[(u32, &[u8])]) -> Vec<u8> {
     header.into_iter().chain(table).chain(contents).collect()
 }
 
+/// The network of [`small_graph`] as a file.
+pub fn small(form: Form) -> Vec<u8> {
+    file(form, &[("made", small_graph())], &[7; 4624])
+}
+
 /// A small network: an image, its conversion to the device's format, a convolution with an activation that the
 /// converter put into it, an addition, and its conversion back.
-pub fn small(form: Form) -> Vec<u8> {
+pub fn small_graph() -> Vec<Operator> {
     let image = || Tensor::plain(&[1, 3, 8, 8]);
     let blocked = || Tensor::stored(&[1, 3, 8, 8], "NC1HWC0", &[1, 1, 8, 8, 16]);
     let result = || Tensor::stored(&[1, 8, 8, 8], "NC1HWC0", &[1, 1, 8, 8, 16]);
@@ -309,7 +314,7 @@ pub fn small(form: Form) -> Vec<u8> {
     let engine = |operator: Operator| {
         operator.with("_ge_attr_op_kernel_lib_name", Value::Text("AIcoreEngine".to_owned()))
     };
-    let operators = vec![
+    vec![
         Operator { input_tensors: vec![image()], ..Operator::new("image", "Data", &[], image()) },
         engine(Operator::new("trans_TransData_0", "TransData", &[("image:0", image())], blocked())),
         Operator::constant("weights", filter(), 0, 4608),
@@ -334,6 +339,5 @@ pub fn small(form: Form) -> Vec<u8> {
         ))
         .with("_datadump_original_op_names", texts(&["add"])),
         Operator::new("out", "NetOutput", &[("add:0", result())], result()),
-    ];
-    file(form, &[("made", operators)], &[7; 4624])
+    ]
 }

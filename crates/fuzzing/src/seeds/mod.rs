@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::write_sample;
 use opscope_formats::megengine;
-use opscope_testing::{om_file, tensorflow, tflite_file};
+use opscope_testing::{ge_dump, om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
@@ -73,6 +73,10 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "tensorflow", "small", &tensorflow::small());
     save(corpus, "om", "old", &om_file::small(om_file::Form::Old));
     save(corpus, "om", "new", &om_file::small(om_file::Form::New));
+    let graphs = [("made", om_file::small_graph())];
+    save(corpus, "ge_dump", "proto", ge_dump::proto(&graphs).as_bytes());
+    save(corpus, "ge_dump", "json", ge_dump::json(&graphs).as_bytes());
+    save(corpus, "ge_dump", "onnx", ge_dump::onnx(&graphs, ge_dump::Level::All).as_bytes());
     save(corpus, "tflite_model", "network", &tflite_file::small());
     if let Some(golden) = &sources.golden {
         recorded(corpus, golden);

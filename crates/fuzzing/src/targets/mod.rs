@@ -73,6 +73,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "onnx_model", content: Content::Model, run: models::read },
     Target { name: "rewrite", content: Content::Model, run: models::rewrite },
     Target { name: "om", content: Content::Bytes, run: models::other },
+    Target { name: "ge_dump", content: Content::Text, run: models::other },
     Target { name: "caffe", content: Content::Text, run: models::other },
     Target { name: "tflite_model", content: Content::Bytes, run: models::other },
     Target { name: "openvino_model", content: Content::Files(OPENVINO_MODEL), run: models::openvino },

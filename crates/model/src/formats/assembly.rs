@@ -162,6 +162,11 @@ impl Assembly {
         self.graph.output.push(declaration(name, tensor));
     }
 
+    /// Whether the graph has outputs so far.
+    pub fn has_outputs(&self) -> bool {
+        !self.graph.output.is_empty()
+    }
+
     /// Declares the type of a value.
     pub fn declare(&mut self, name: &str, tensor: &Tensor) {
         self.graph.value_info.push(declaration(name, Some(tensor)));

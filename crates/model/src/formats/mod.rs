@@ -6,9 +6,11 @@
 
 pub(crate) mod assembly;
 pub(crate) mod caffe;
+pub(crate) mod json;
 pub(crate) mod om;
 pub(crate) mod openvino;
 pub(crate) mod protobuf;
+pub(crate) mod schema;
 pub(crate) mod tensorflow;
 pub(crate) mod text;
 pub(crate) mod tflite;
@@ -54,6 +56,7 @@ pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Resul
     match kind {
         ModelKind::Onnx => Err(FormatError::Whole("it is ONNX".to_owned())),
         ModelKind::Om => om::read(bytes),
+        ModelKind::OmJson | ModelKind::GeProto | ModelKind::GeOnnx => om::dump::read(kind, bytes, path),
         ModelKind::Caffe => caffe::read(bytes, path),
         ModelKind::TfLite => tflite::read(bytes),
         ModelKind::OpenVino => openvino::read(bytes, path),

@@ -30,7 +30,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 45] = [
+pub static ALL: [&Format; 48] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -38,6 +38,9 @@ pub static ALL: [&Format; 45] = [
     &board::BELOW,
     &ascend_operators::BELOW,
     &other_models::OM,
+    &other_models::OM_JSON,
+    &other_models::GE_PROTO,
+    &other_models::GE_ONNX,
     &other_models::CAFFE,
     &other_models::TFLITE,
     &other_models::OPENVINO,

@@ -23,6 +23,53 @@ pub static OM: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// The same as ATC's JSON.
+pub static OM_JSON: Format = Format {
+    name: "an offline model of Ascend as ATC's JSON",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "atc --mode=1 of an .om, --mode=5 of a ge_proto_*.txt",
+        reads: "as of the .om: operators with shapes, formats, attributes, engines and the operators and passes that \
+                each was made of; chip, versions, memory",
+        written_by: None,
+        lacks: "data of weights; the JSON that --mode=1 makes of a model before its conversion",
+        tried: Tried::PublicLayout,
+    }),
+    is: |look| is(look, ModelKind::OmJson),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
+/// Graphs that Ascend's compiler dumped.
+pub static GE_PROTO: Format = Format {
+    name: "a dumped graph of Ascend (ge_proto_*.txt)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "DUMP_GE_GRAPH of CANN, a file for each pass of the compiler",
+        reads: "as of the .om; pass, number and graph by the file's name; data of small constants",
+        written_by: None,
+        lacks: "data of weights; attributes that are functions or graphs",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::GeProto),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
+/// The same in messages like those of ONNX.
+pub static GE_ONNX: Format = Format {
+    name: "a dumped graph of Ascend (ge_onnx_*.pbtxt)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "DUMP_GE_GRAPH of CANN, a file for each pass of the compiler",
+        reads: "as of the .om; pass, number and graph by the file's name; with DUMP_GE_GRAPH=1 also texts, such as \
+                the operators that each was made of",
+        written_by: None,
+        lacks: "data of weights; which operator runs a graph within: those stand beside the first",
+        tried: Tried::PublicLayout,
+    }),
+    is: |look| is(look, ModelKind::GeOnnx),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// Networks of Caffe.
 pub static CAFFE: Format = Format {
     name: "a network of Caffe (.prototxt)",
@@ -88,7 +135,7 @@ pub static TENSORFLOW: Format = Format {
 };
 
 /// The formats, one for each kind.
-pub static ALL: [&Format; 5] = [&OM, &CAFFE, &TENSORFLOW, &TFLITE, &OPENVINO];
+pub static ALL: [&Format; 8] = [&OM, &OM_JSON, &GE_PROTO, &GE_ONNX, &CAFFE, &TENSORFLOW, &TFLITE, &OPENVINO];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)

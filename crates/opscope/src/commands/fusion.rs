@@ -31,9 +31,9 @@ three elementwise operators, five elementwise operators in a row, four around a 
 that are constants don't count as inputs. --switch-file writes the converter's file that turns its
 fusion rules on, and prints the command that converts the model with it.
 
-Of a converted model (.om) it is told what was fused, from the file itself: which operators each stands
-for, and the passes that made it. A model of OpenVINO (.xml) may say which layers each of its own stands
-for; its chains are told as well.
+Of a converted model (.om, ATC's JSON of it, or a graph that DUMP_GE_GRAPH left) it is told what was
+fused, from the file itself: which operators each stands for, and the passes that made it. A model of
+OpenVINO (.xml) may say which layers each of its own stands for; its chains are told as well.
 
 What the converter was told and what it did is read as well: its command (--converter), its switch
 file (--switches) and fusion_result.json (--fusion-result). It is said which rules were off, what
@@ -44,8 +44,8 @@ fusion` tells what fusion is.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The model: before its conversion (.onnx, .prototxt, .tflite, OpenVINO's .xml), or converted (.om); or one of the
-    /// converter's files
+    /// The model: before its conversion (.onnx, .prototxt, .tflite, OpenVINO's .xml), or converted (.om, its JSON,
+    /// ge_proto_*.txt, ge_onnx_*.pbtxt); or one of the converter's files
     #[arg(value_name = "MODEL", required_unless_present_any = ["converter", "switches", "fusion_result"])]
     model: Option<PathBuf>,
 
@@ -89,7 +89,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let model = path.map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let chip = Chip::of(arguments, &files);
-    let converted = model.as_ref().filter(|model| model.kind() == ModelKind::Om);
+    let converted = model.as_ref().filter(|model| model.kind().is_ascend());
     if let Some((path, _)) = path.zip(converted)
         && arguments.switch_file.is_some()
     {
@@ -100,12 +100,18 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Err(UsageError(text).into());
     }
     // OpenVINO's converter fuses as well, and its models are compiled anew by each engine.
-    let tells = model.as_ref().filter(|model| matches!(model.kind(), ModelKind::Om | ModelKind::OpenVino));
+    let tells =
+        model.as_ref().filter(|model| model.kind().is_ascend() || model.kind() == ModelKind::OpenVino);
     let fused = tells.and_then(Fused::of);
-    if let (Some(path), None) = (path.filter(|_| converted.is_some()), &fused) {
+    if let (Some((path, model)), None) = (path.zip(converted), &fused) {
+        let others = match model.kind() {
+            ModelKind::Om | ModelKind::OmJson => "files of phones and models of single operators",
+            _ => {
+                "dumps of early passes, and those without texts (DUMP_GE_GRAPH=2 leaves them out of ge_onnx_*)"
+            }
+        };
         terminal.warn(&format!(
-            "{}: the file doesn't say of which operators its own were made, as files of phones and models of single \
-             operators don't",
+            "{}: the file doesn't say of which operators its own were made, as {others} don't",
             path.display()
         ));
     }

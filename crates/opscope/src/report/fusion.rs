@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use opscope_advise::converter::{Conversion, Remark};
 use opscope_advise::fusion::{Chain, Fusion, Split};
-use opscope_model::Model;
+use opscope_model::{Model, ModelKind};
 use opscope_trace::units;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -87,6 +87,8 @@ pub struct Fused {
     fused: Vec<FusedOperator>,
     /// Operators of no origin: the converter added them.
     added: Vec<Named>,
+    /// How many operators may be as they were or added; the file doesn't say which.
+    unknown: usize,
 }
 
 /// An operator.
@@ -113,7 +115,7 @@ impl Fused {
     /// The fusions that a model's file states; `None` where it states none of any operator.
     pub fn of(model: &Model) -> Option<Self> {
         let mut before = HashSet::new();
-        let (mut fused, mut added) = (Vec::new(), Vec::new());
+        let (mut fused, mut added, mut unknown) = (Vec::new(), Vec::new(), 0);
         let nodes = model.graph().nodes();
         let operators = nodes.len();
         for node in nodes {
@@ -131,10 +133,12 @@ impl Fused {
                         });
                     }
                 }
+                // Its lists that are empty are left out.
+                _ if model.kind() == ModelKind::GeOnnx => unknown += 1,
                 _ => added.push(named()),
             }
         }
-        (!before.is_empty()).then_some(Self { operators, before: before.len(), fused, added })
+        (!before.is_empty()).then_some(Self { operators, before: before.len(), fused, added, unknown })
     }
 }
 
@@ -142,12 +146,15 @@ fn push_fused(text: &mut String, found: &Fused, all: bool) {
     let members: usize = found.fused.iter().map(|fused| fused.of.len()).sum();
     let _ = writeln!(
         text,
-        "{} the converter made {} of {} before: {} stand for {members} of them; {} of no origin were added\n",
+        "{} the converter made {} of {} before: {} stand for {members} of them; {}\n",
         bold("fused"),
         count(found.operators, "operator"),
         found.before,
         found.fused.len(),
-        found.added.len()
+        match found.unknown {
+            0 => format!("{} of no origin were added", found.added.len()),
+            unknown => format!("of {unknown} the file doesn't say whether they were added"),
+        }
     );
     for FusedOperator { named, of, passes, .. } in &found.fused {
         let _ = writeln!(text, "{}  {}", bold(&printable(&named.op_type)), printable(&named.name));

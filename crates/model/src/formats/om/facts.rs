@@ -29,15 +29,28 @@ const NUMBERS: [(&str, &str, &str, bool); 9] = [
     ("label_num", "labels", "labels", false),
 ];
 
-/// Puts the facts into words and numbers.
-pub(super) fn state(
-    container: &Container<'_>,
-    model: Message<'_>,
-    dictionary: &Dictionary<'_>,
-    provenance: &mut Provenance,
-) {
+/// Puts the facts of the file's header and parts before those of the model, what it lacks before what the model lacks.
+pub(super) fn of_container(container: &Container<'_>, provenance: &mut Provenance) {
     let header = &container.header;
+    let (stated, losses) = (std::mem::take(&mut provenance.stated), std::mem::take(&mut provenance.losses));
     provenance.state_text("name", "name", header.name.clone());
+    provenance.stated.extend(stated);
+    provenance.state_text("platform", "platform_version", header.platform.clone());
+    let parts = container.partitions.iter().filter(|partition| !partition.bytes.is_empty());
+    let parts: Vec<String> =
+        parts.map(|part| format!("{} {}", part.kind.word(), units::bytes(part.bytes.len() as f64))).collect();
+    provenance.state_text("parts", "partitions", parts.join(", "));
+    provenance.losses.extend(container.losses.iter().cloned());
+    provenance.losses.extend(losses);
+    if header.model_count > 1 {
+        provenance.state("models", "models", StatedValue::Count(header.model_count.into()));
+        let losses = &mut provenance.losses;
+        losses.push(format!("the file has {} models, of which the first is read", header.model_count));
+    }
+}
+
+/// Puts the facts of a model into words and numbers.
+pub(super) fn of_model(model: Message<'_>, dictionary: &Dictionary<'_>, provenance: &mut Provenance) {
     let attributes = dictionary.attributes(model, MODEL_ATTRIBUTES);
     let found = |name: &str| {
         let attribute = attributes.iter().find(|(known, _)| known == name);
@@ -48,21 +61,11 @@ pub(super) fn state(
             provenance.state_text(title, key, text.into_owned());
         }
     }
-    provenance.state_text("platform", "platform_version", header.platform.clone());
     for (name, title, key, is_bytes) in NUMBERS {
         let value = found(name).and_then(|value| u64::try_from(value.int()?).ok());
         // Zeros of what a model may do without would only hide what it needs.
         let Some(value) = value.filter(|value| *value > 0 || name == "memory_size") else { continue };
         let value = if is_bytes { StatedValue::Bytes(value) } else { StatedValue::Count(value) };
         provenance.state(title, key, value);
-    }
-    let parts = container.partitions.iter().filter(|partition| !partition.bytes.is_empty());
-    let parts: Vec<String> =
-        parts.map(|part| format!("{} {}", part.kind.word(), units::bytes(part.bytes.len() as f64))).collect();
-    provenance.state_text("parts", "partitions", parts.join(", "));
-    if header.model_count > 1 {
-        provenance.state("models", "models", StatedValue::Count(header.model_count.into()));
-        let losses = &mut provenance.losses;
-        losses.push(format!("the file has {} models, of which the first is read", header.model_count));
     }
 }

@@ -27,8 +27,21 @@ const MOST_DEPTH: usize = 32;
 
 const GRAPH: u32 = 7;
 const OPERATOR: u32 = 6;
+const GRAPH_OUTPUT: u32 = 5;
+
+/// What a graph was written as, and so what it leaves unsaid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// As a model: what no operator runs is not part of it.
+    Model,
+    /// Between the compiler's passes: an operator that doesn't say what it was made of is as it was.
+    Dump,
+    /// The same in messages like those of ONNX, which say neither that, nor which operator runs a graph.
+    OnnxDump,
+}
 
 struct Reader<'b, 'r> {
+    written: Written,
     dictionary: &'r Dictionary<'b>,
     file: &'r Bytes,
     weights: Option<Partition<'b>>,
@@ -56,23 +69,40 @@ pub(super) fn assemble<'b>(
     dictionary: &Dictionary<'b>,
     file: &Bytes,
     weights: Option<Partition<'b>>,
+    written: Written,
 ) -> Result<Assembly, FormatError> {
-    let mut graphs = model.each().filter(|(field, _)| *field == GRAPH).map(|(_, graph)| graph.message());
-    let first = graphs.next().ok_or_else(|| {
+    let graphs = model.each().filter(|(field, _)| *field == GRAPH).map(|(_, graph)| graph.message());
+    let graphs: Vec<Message<'b>> = graphs.collect();
+    let (first, others) = graphs.split_first().ok_or_else(|| {
         FormatError::at(model.offset, "the model has no graph; its file is cut off or damaged")
     })?;
     let name = first.sub(1);
     let mut reader = Reader {
+        written,
         dictionary,
         file,
         weights,
-        graphs: graphs.map(|graph| (String::from_utf8_lossy(graph.sub(1).bytes), graph)).collect(),
+        graphs: others.iter().map(|graph| (graph_name(*graph), *graph)).collect(),
         entered: HashSet::new(),
         assembly: Assembly::new(&String::from_utf8_lossy(name.bytes)),
         cut: Vec::new(),
         unconnected: Told::default(),
     };
-    reader.graph(first, None, 0)?;
+    reader.graph(*first, None, 0)?;
+    if !reader.assembly.has_outputs() {
+        let named = first.each().filter(|(field, _)| *field == GRAPH_OUTPUT);
+        named.for_each(|(_, output)| reader.assembly.output(&output_name(&output.text()), None));
+    }
+    let mut beside = Told::default();
+    if written == Written::OnnxDump {
+        for graph in others {
+            let name = graph_name(*graph);
+            if reader.entered.insert(name.clone()) {
+                beside.add(|| name.to_string());
+                reader.graph(*graph, Some(Parent { name: "", inputs: &[], is_tied: false }), 1)?;
+            }
+        }
+    }
     let fault = {
         let mut fields = model.fields();
         fields.by_ref().for_each(drop);
@@ -91,7 +121,20 @@ pub(super) fn assemble<'b>(
     losses.extend(unconnected.sentence(
         "of the graphs are those of conditions and loops, and stand beside the operator that runs them",
     ));
+    losses
+        .extend(beside.sentence(
+            "of the graphs are run by operators that the file doesn't name, and stand beside them",
+        ));
     Ok(assembly)
+}
+
+fn graph_name(graph: Message<'_>) -> Cow<'_, str> {
+    String::from_utf8_lossy(graph.sub(1).bytes)
+}
+
+/// The name of a value as the file has it; one without a place is the first of its operator.
+fn output_name(name: &str) -> String {
+    if name.contains(':') || name.is_empty() { name.to_owned() } else { value(name, 0) }
 }
 
 /// The name of an operator's output.
@@ -129,6 +172,9 @@ impl<'b> Reader<'b, '_> {
         match &*operator.op_type {
             "Data" | "AippData" | "AnnData" | "RefData" => self.input(operator, parent),
             "NetOutput" => self.outputs(operator, parent),
+            // Between the parts into which the compiler cuts a graph.
+            "PlaceHolder" if operator.inputs.is_empty() => self.place_holder(operator, parent)?,
+            "End" => self.outputs(operator, parent),
             "Const" | "Constant" | "FileConstant" => self.constant(operator)?,
             _ => {
                 let inputs = self.inputs(operator);
@@ -159,10 +205,7 @@ impl<'b> Reader<'b, '_> {
     /// The values that an operator reads; −1 is an order without data.
     fn inputs(&self, operator: &Operator<'b>) -> Vec<String> {
         let data = operator.inputs.iter().filter(|input| !input.ends_with(":-1"));
-        data.map(
-            |input| if input.contains(':') || input.is_empty() { input.to_string() } else { value(input, 0) },
-        )
-        .collect()
+        data.map(|input| output_name(input)).collect()
     }
 
     fn input(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) {
@@ -176,6 +219,22 @@ impl<'b> Reader<'b, '_> {
             }
         }
         self.assembly.input(&name, described.as_ref().map(|described| &described.tensor));
+    }
+
+    /// A value of another part: a weight where it is a constant there.
+    fn place_holder(
+        &mut self,
+        operator: &Operator<'b>,
+        parent: Option<&Parent<'_>>,
+    ) -> Result<(), FormatError> {
+        let stands_for = operator.words("parentOpType", self.dictionary);
+        match stands_for.first().map(String::as_str) {
+            Some("Const" | "Constant") => self.constant(operator),
+            _ => {
+                self.input(operator, parent);
+                Ok(())
+            }
+        }
     }
 
     fn outputs(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) {
@@ -297,8 +356,12 @@ impl<'b> Reader<'b, '_> {
         let engine = ["_ge_attr_op_kernel_lib_name", "_engine_type"]
             .iter()
             .find_map(|name| words(name).into_iter().next().filter(|word| !word.is_empty()));
-        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
-        let types = words("_datadump_original_op_types");
+        let mut names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let mut types = words("_datadump_original_op_types");
+        let says_names = || operator.attributes.iter().any(|(name, _)| name == "_datadump_original_op_names");
+        if self.written == Written::Dump && names.is_empty() && !says_names() {
+            (names, types) = (vec![operator.name.to_string()], vec![operator.op_type.to_string()]);
+        }
         let is_known = !names.is_empty() || !passes.is_empty() || engine.is_some();
         is_known.then_some(Origin { names, types, passes, engine })
     }

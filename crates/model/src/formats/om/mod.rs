@@ -1,10 +1,12 @@
-//! Offline models of Ascend (`.om`): the container, the graph within it, and facts about the compilation.
+//! Offline models of Ascend (`.om`): the container, the graph within it, and facts about the compilation. And the
+//! same graph as text ([`dump`]).
 //!
 //! The layout is that of the public headers of GE (`framework/common/types.h`, `om_file_helper.h`), the messages
 //! those of the public `ge_ir.proto`.
 
 mod attributes;
 mod container;
+pub(crate) mod dump;
 mod facts;
 mod graph;
 mod operator;
@@ -12,11 +14,13 @@ mod operator;
 use bytes::Bytes;
 
 use super::FormatError;
+use super::assembly::Assembly;
 use super::protobuf::Message;
 use crate::model_kind::ModelKind;
 use crate::provenance::ReadModel;
 use attributes::Dictionary;
-use container::{Container, PartitionKind};
+use container::{Container, Partition, PartitionKind};
+use graph::Written;
 
 /// The domain that operators of GE have in the graph.
 pub(crate) const DOMAIN: &str = "ascend";
@@ -37,20 +41,38 @@ pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     let partition = container.partition(PartitionKind::ModelDef).ok_or_else(|| {
         FormatError::at(container.header.size, "the file has no graph (no partition of the kind 0, model)")
     })?;
-    let model = Message::new(partition.bytes, partition.offset);
-    let (dictionary, mut losses) = Dictionary::of(model);
+    let message = Message::new(partition.bytes, partition.offset);
     let weights = container.partition(PartitionKind::Weights);
-    let mut assembly = graph::assemble(model, &dictionary, bytes, weights)?;
-    facts::state(&container, model, &dictionary, &mut assembly.provenance);
-    losses.splice(0..0, container.losses.iter().cloned());
-    losses.append(&mut assembly.provenance.losses);
-    assembly.provenance.losses = losses;
+    let mut assembly = model(message, bytes, weights, Written::Model)?;
+    facts::of_container(&container, &mut assembly.provenance);
     let version = i64::from(container.header.ir_version.max(1));
     let (mut proto, provenance) = assembly.finish(&[(DOMAIN, version)]);
-    let text = |field| model.field(field).map(|value| value.text().into_owned());
     proto.producer_name = Some("ATC".to_owned());
-    proto.producer_version = text(3).filter(|version| !version.is_empty());
+    proto.producer_version = converter_version(message);
     Ok(ReadModel { kind: ModelKind::Om, proto, provenance })
+}
+
+/// Puts together the graph that a message has, and the facts that it states.
+///
+/// # Errors
+/// When it has no graph, or too large a one.
+fn model(
+    message: Message<'_>,
+    file: &Bytes,
+    weights: Option<Partition<'_>>,
+    written: Written,
+) -> Result<Assembly, FormatError> {
+    let (dictionary, mut losses) = Dictionary::of(message);
+    let mut assembly = graph::assemble(message, &dictionary, file, weights, written)?;
+    facts::of_model(message, &dictionary, &mut assembly.provenance);
+    losses.append(&mut assembly.provenance.losses);
+    assembly.provenance.losses = losses;
+    Ok(assembly)
+}
+
+/// The version of the converter that made a model.
+fn converter_version(message: Message<'_>) -> Option<String> {
+    message.field(3).map(|version| version.text().into_owned()).filter(|version| !version.is_empty())
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl Described {
             }
         }
         described.weight.1 = merged.unwrap_or(described.weight.1);
-        let is_reserved = format == "FORMAT_RESERVED" || format == "RESERVED";
+        let is_reserved = message.bytes.is_empty() || format == "FORMAT_RESERVED" || format == "RESERVED";
         let own = |sizes: &[i64]| sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         if !is_reserved {
             described.device = format!("{format}[{}]", own(&sizes));
@@ -136,28 +136,59 @@ impl Described {
     }
 }
 
+/// The element types of `ge.proto.DataType`: name, number and type.
+const DATA_TYPES: [(&str, i64, DataType); 40] = [
+    ("DT_FLOAT", 1, DataType::Float32),
+    ("DT_FLOAT16", 2, DataType::Float16),
+    ("DT_INT8", 3, DataType::Int8),
+    ("DT_UINT8", 4, DataType::Uint8),
+    ("DT_INT16", 5, DataType::Int16),
+    ("DT_UINT16", 6, DataType::Uint16),
+    ("DT_INT32", 7, DataType::Int32),
+    ("DT_INT64", 8, DataType::Int64),
+    ("DT_UINT32", 9, DataType::Uint32),
+    ("DT_UINT64", 10, DataType::Uint64),
+    ("DT_BOOL", 11, DataType::Bool),
+    ("DT_DOUBLE", 12, DataType::Float64),
+    ("DT_STRING", 13, DataType::String),
+    ("DT_DUAL_SUB_INT8", 14, DataType::Unknown),
+    ("DT_DUAL_SUB_UINT8", 15, DataType::Unknown),
+    ("DT_COMPLEX64", 16, DataType::Complex64),
+    ("DT_COMPLEX128", 17, DataType::Complex128),
+    ("DT_QINT8", 18, DataType::Int8),
+    ("DT_QINT16", 19, DataType::Int16),
+    ("DT_QINT32", 20, DataType::Int32),
+    ("DT_QUINT8", 21, DataType::Uint8),
+    ("DT_QUINT16", 22, DataType::Uint16),
+    ("DT_RESOURCE", 23, DataType::Unknown),
+    ("DT_STRING_REF", 24, DataType::String),
+    ("DT_DUAL", 25, DataType::Unknown),
+    ("DT_VARIANT", 26, DataType::Unknown),
+    ("DT_BF16", 27, DataType::BFloat16),
+    ("DT_INT4", 28, DataType::Int4),
+    ("DT_UINT1", 29, DataType::Unknown),
+    ("DT_INT2", 30, DataType::Int2),
+    ("DT_UINT2", 31, DataType::Uint2),
+    ("DT_COMPLEX32", 32, DataType::Unknown),
+    ("DT_HIFLOAT8", 33, DataType::Unknown),
+    ("DT_FLOAT8_E5M2", 34, DataType::Float8E5M2),
+    ("DT_FLOAT8_E4M3FN", 35, DataType::Float8E4M3Fn),
+    ("DT_FLOAT8_E8M0", 36, DataType::Float8E8M0),
+    ("DT_FLOAT6_E3M2", 37, DataType::Unknown),
+    ("DT_FLOAT6_E2M3", 38, DataType::Unknown),
+    ("DT_FLOAT4_E2M1", 39, DataType::Float4E2M1),
+    ("DT_FLOAT4_E1M2", 40, DataType::Unknown),
+];
+
 /// The element type of a number of `ge.proto.DataType`.
 pub(crate) fn data_type(number: i64) -> DataType {
-    match number {
-        1 => DataType::Float32,
-        2 => DataType::Float16,
-        3 | 18 => DataType::Int8,
-        4 | 21 => DataType::Uint8,
-        5 | 19 => DataType::Int16,
-        6 | 22 => DataType::Uint16,
-        7 | 20 => DataType::Int32,
-        8 => DataType::Int64,
-        9 => DataType::Uint32,
-        10 => DataType::Uint64,
-        11 => DataType::Bool,
-        12 => DataType::Float64,
-        13 | 24 => DataType::String,
-        16 => DataType::Complex64,
-        17 => DataType::Complex128,
-        27 => DataType::BFloat16,
-        28 => DataType::Int4,
-        30 => DataType::Int2,
-        31 => DataType::Uint2,
-        _ => DataType::Unknown,
-    }
+    let found = DATA_TYPES.iter().find(|(_, known, _)| *known == number);
+    found.map_or(DataType::Unknown, |(_, _, data_type)| *data_type)
+}
+
+/// The number of an element type by its name. One that is newer than those here has the number of none.
+pub(super) fn data_type_number(name: &str) -> Option<u64> {
+    let found = DATA_TYPES.iter().find(|(known, ..)| *known == name);
+    let number = found.map(|(_, number, _)| number.cast_unsigned());
+    number.or(name.starts_with("DT_").then_some(0))
 }
