@@ -25,6 +25,8 @@ pub enum ModelKind {
     OpenVino,
     /// A frozen graph of TensorFlow (`.pb`).
     TensorFlow,
+    /// A model of MegEngine (`.mge`).
+    MegEngine,
 }
 
 impl ModelKind {
@@ -32,7 +34,7 @@ impl ModelKind {
     pub const HEAD: usize = 64 << 10;
 
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Onnx,
         Self::Om,
         Self::OmJson,
@@ -42,6 +44,7 @@ impl ModelKind {
         Self::TensorFlow,
         Self::TfLite,
         Self::OpenVino,
+        Self::MegEngine,
     ];
 
     /// A noun phrase for people.
@@ -55,6 +58,7 @@ impl ModelKind {
             Self::Caffe => "a network of Caffe (.prototxt)",
             Self::TfLite => "a model of TensorFlow Lite (.tflite)",
             Self::OpenVino => "a model of OpenVINO (.xml)",
+            Self::MegEngine => "a model of MegEngine (.mge)",
             Self::TensorFlow => "a frozen graph of TensorFlow (.pb)",
         }
     }
@@ -70,6 +74,7 @@ impl ModelKind {
             (formats::caffe::is_one, Self::Caffe),
             (formats::tflite::is_one, Self::TfLite),
             (formats::openvino::is_one, Self::OpenVino),
+            (formats::megengine::is_one, Self::MegEngine),
             (formats::tensorflow::is_one, Self::TensorFlow),
         ];
         found.into_iter().find(|(is_one, _)| is_one(head)).map(|(_, kind)| kind)
@@ -93,6 +98,7 @@ impl ModelKind {
             Self::TensorFlow => "convert it with tf2onnx first, and give that file",
             Self::Caffe => "convert it to ONNX first, and give that file",
             Self::TfLite => "convert it to ONNX first (tf2onnx with --tflite), and give that file",
+            Self::MegEngine => "convert it to ONNX first (mgeconvert), and give that file",
             Self::OpenVino => "give the model that it was converted from, as .onnx",
         }
     }

@@ -5,7 +5,7 @@ mod common;
 use common::{Place, number};
 use opscope_testing::ge_dump::{self, Level};
 use opscope_testing::om_file::{Form, small, small_graph};
-use opscope_testing::tflite_file;
+use opscope_testing::{megengine_file, tflite_file};
 
 /// Two inferences of the small model that `om_file` makes.
 const PROFILE: &str = "\
@@ -175,6 +175,32 @@ fn a_dumped_graph_says_what_was_fused_and_joins_the_profile_of_what_ran() {
     assert_eq!(json("ge_onnx_00000078_graph_0_Build.pbtxt")["unknown"], 1);
     let early = place.done(&["fusion", "ge_onnx_00000001_graph_0_PreRunBegin.pbtxt"]).stderr;
     assert!(early.contains("DUMP_GE_GRAPH=2"), "{early}");
+}
+
+#[test]
+fn a_model_of_megengine_is_described_by_its_operators_and_neither_run_nor_fused() {
+    let place = Place::new();
+    place.write("new.mge", megengine_file::small(megengine_file::Form::Second));
+    place.write("old.mdl", megengine_file::small(megengine_file::Form::First));
+    for (file, producer, form) in
+        [("new.mge", "MegEngine 1.13.0", "2"), ("old.mdl", "MegEngine 0.109.0", "1")]
+    {
+        let text = place.done(&["info", file]).stdout;
+        for words in [
+            "a model of MegEngine (.mge)",
+            producer,
+            "4 nodes: Elemwise 2, Convolution 1, Split 1",
+            "data float32 [1,3,8,8]",
+        ] {
+            assert!(text.contains(words), "no {words:?} in\n{text}");
+        }
+        assert!(!text.contains("lost") && text.contains(&format!("form       {form}")), "{text}");
+        let nodes = place.done(&["info", file, "--nodes"]).stdout;
+        assert!(nodes.contains("conv.Convolution") && nodes.contains("RELU"), "{nodes}");
+        place.fails(1, &["MegEngine", "ONNX"], &["run", file]);
+    }
+    let switches = ["fusion", "new.mge", "--switch-file", "switch.cfg"];
+    place.fails(2, &["doesn't read a model of MegEngine"], &switches);
 }
 
 /// A network whose interpolation doesn't come out even, as the one in the vendor's own case.

@@ -9,7 +9,7 @@
 //! - [`megengine_network`]: profiles of MegEngine of any size.
 //! - [`om_file`], [`tensorflow`]: offline models of Ascend, frozen graphs; [`protobuf`]: the messages of such files.
 //!   [`ge_dump`]: the graphs of the former as texts.
-//!   [`tflite_file`]: models of TensorFlow Lite.
+//!   [`tflite_file`], [`megengine_file`]: models of TensorFlow Lite and MegEngine; [`flatbuffer`]: the tables of such.
 //!
 //! ```
 //! let Some(compiler) = opscope_testing::companions::c_compiler() else { return };
@@ -19,7 +19,9 @@
 #[cfg(all(unix, feature = "board"))]
 pub mod board;
 pub mod companions;
+pub mod flatbuffer;
 pub mod ge_dump;
+pub mod megengine_file;
 pub mod megengine_network;
 pub mod om_file;
 pub mod programs;

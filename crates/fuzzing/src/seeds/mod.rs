@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::write_sample;
 use opscope_formats::megengine;
-use opscope_testing::{ge_dump, om_file, tensorflow, tflite_file};
+use opscope_testing::{ge_dump, megengine_file, om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
@@ -77,6 +77,9 @@ pub fn write(corpus: &Path, sources: &Sources) {
     save(corpus, "ge_dump", "proto", ge_dump::proto(&graphs).as_bytes());
     save(corpus, "ge_dump", "json", ge_dump::json(&graphs).as_bytes());
     save(corpus, "ge_dump", "onnx", ge_dump::onnx(&graphs, ge_dump::Level::All).as_bytes());
+    for (name, form) in [("first", megengine_file::Form::First), ("second", megengine_file::Form::Second)] {
+        save(corpus, "megengine_model", name, &megengine_file::small(form));
+    }
     save(corpus, "tflite_model", "network", &tflite_file::small());
     if let Some(golden) = &sources.golden {
         recorded(corpus, golden);

@@ -76,6 +76,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ge_dump", content: Content::Text, run: models::other },
     Target { name: "caffe", content: Content::Text, run: models::other },
     Target { name: "tflite_model", content: Content::Bytes, run: models::other },
+    Target { name: "megengine_model", content: Content::Bytes, run: models::other },
     Target { name: "openvino_model", content: Content::Files(OPENVINO_MODEL), run: models::openvino },
     Target { name: "tensorflow", content: Content::Bytes, run: models::other },
     // Words and settings of users and their machines.

@@ -6,7 +6,9 @@
 
 pub(crate) mod assembly;
 pub(crate) mod caffe;
+pub(crate) mod flatbuffer;
 pub(crate) mod json;
+pub(crate) mod megengine;
 pub(crate) mod om;
 pub(crate) mod openvino;
 pub(crate) mod protobuf;
@@ -61,5 +63,6 @@ pub(crate) fn read(kind: ModelKind, bytes: &Bytes, path: Option<&Path>) -> Resul
         ModelKind::TfLite => tflite::read(bytes),
         ModelKind::OpenVino => openvino::read(bytes, path),
         ModelKind::TensorFlow => tensorflow::read(bytes),
+        ModelKind::MegEngine => megengine::read(bytes),
     }
 }

@@ -30,7 +30,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 48] = [
+pub static ALL: [&Format; 49] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -45,6 +45,7 @@ pub static ALL: [&Format; 48] = [
     &other_models::TFLITE,
     &other_models::OPENVINO,
     &other_models::TENSORFLOW,
+    &other_models::MEGENGINE,
     &other_database::CUT_OFF,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,

@@ -134,8 +134,27 @@ pub static TENSORFLOW: Format = Format {
     reader: Reader::None("; give it beside a profile with --model"),
 };
 
+/// Models of MegEngine.
+pub static MEGENGINE: Format = Format {
+    name: "a model of MegEngine (.mge)",
+    about: Some(&About {
+        kind: FormatKind::Model,
+        from: "MegEngine (.mge, .mdl): the forms mgb1 and mgv2 as 1.13 writes both, with inputs to try (mgbtest0) or \
+               without; those of MegBrain 8 by their layout",
+        reads: "operators with their types, names, devices and values; inputs; weights where they lie; sizes of \
+                values, which the newer form has",
+        written_by: None,
+        lacks: "parameters of operators, and so costs; edges behind operators of the older form whose type doesn't \
+                tell how many values they make, such as loops; files that Lite packed",
+        tried: Tried::RealFiles,
+    }),
+    is: |look| is(look, ModelKind::MegEngine),
+    reader: Reader::None("; give it beside a profile with --model"),
+};
+
 /// The formats, one for each kind.
-pub static ALL: [&Format; 8] = [&OM, &OM_JSON, &GE_PROTO, &GE_ONNX, &CAFFE, &TENSORFLOW, &TFLITE, &OPENVINO];
+pub static ALL: [&Format; 9] =
+    [&OM, &OM_JSON, &GE_PROTO, &GE_ONNX, &CAFFE, &TENSORFLOW, &TFLITE, &OPENVINO, &MEGENGINE];
 
 fn is(look: &Look, kind: ModelKind) -> bool {
     !look.is_folder && ModelKind::of(&look.bytes) == Some(kind)

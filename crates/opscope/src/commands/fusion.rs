@@ -192,7 +192,7 @@ fn command(
                     command to convert with";
         return Err(UsageError(text.to_owned()).into());
     };
-    if matches!(model.kind(), ModelKind::TfLite | ModelKind::OpenVino) {
+    if matches!(model.kind(), ModelKind::TfLite | ModelKind::OpenVino | ModelKind::MegEngine) {
         let (path, kind, remedy) = (path.display(), model.kind(), model.kind().remedy());
         return Err(UsageError(format!("{path}: the converter doesn't read {kind}: {remedy}")).into());
     }

@@ -5,7 +5,6 @@
 //! shapes shows as a contradiction.
 
 mod constants;
-mod flatbuffer;
 mod map;
 mod network;
 mod operators;
@@ -16,9 +15,9 @@ use bytes::Bytes;
 
 use super::FormatError;
 use super::assembly::{Told, shortened};
+use super::flatbuffer::{File, Table};
 use crate::model_kind::ModelKind;
 use crate::provenance::{Provenance, ReadModel, Stated, StatedValue};
-use flatbuffer::{File, Table};
 use network::{Network, Operator};
 use schema::{Options, Tensor, operator_types};
 

@@ -14,7 +14,7 @@
 
 use opscope_trace::DataType;
 
-use super::flatbuffer::{File, Table};
+use super::super::flatbuffer::{File, Table};
 use super::operators::{CUSTOM, ELSEWHERE, name};
 
 /// The dimensions that a tensor can have; the library knows eight.

@@ -1,5 +1,7 @@
 //! FlatBuffers as they lie in a file: tables, and the vectors and strings that they lead to.
 //!
+//! Models of TensorFlow Lite and MegEngine are such.
+//!
 //! | part | layout |
 //! |---|---|
 //! | file | offset of the root table (u32), 4 letters that name the schema |
@@ -16,7 +18,7 @@ use std::cell::Cell;
 
 /// A file, with what was wrong with it as far as it was read.
 #[derive(Debug)]
-pub(super) struct File<'b> {
+pub(crate) struct File<'b> {
     bytes: &'b [u8],
     faults: Cell<usize>,
     first: Cell<usize>,
@@ -62,6 +64,18 @@ impl<'b> File<'b> {
         found.copied()
     }
 
+    /// Where the elements of a vector begin, and their bytes, each of which has so many; as far as they are there.
+    fn elements(&self, start: usize, width: usize) -> Option<(usize, &'b [u8])> {
+        let count = u32::from_le_bytes(self.read(start)?);
+        let rest = self.bytes.get(start + 4..)?;
+        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));
+        let kept = bytes.filter(|bytes| *bytes <= rest.len()).unwrap_or_else(|| {
+            self.fault(start);
+            rest.len() / width * width
+        });
+        Some((start + 4, &rest[..kept]))
+    }
+
     /// The place that the offset at a place leads to.
     fn target(&self, at: usize) -> Option<usize> {
         let distance = u32::from_le_bytes(self.read(at)?);
@@ -71,7 +85,7 @@ impl<'b> File<'b> {
 
 /// A table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Table<'b> {
+pub(crate) struct Table<'b> {
     file: &'b File<'b>,
     at: usize,
     /// Where its list of fields lies, and how many bytes that has.
@@ -142,15 +156,7 @@ impl<'b> Table<'b> {
 
     /// The bytes of a vector's elements, of which each has so many; as far as they are there.
     fn elements(&self, number: usize, width: usize) -> Option<(usize, &'b [u8])> {
-        let start = self.file.target(self.field(number)?)?;
-        let count = u32::from_le_bytes(self.file.read(start)?);
-        let rest = self.file.bytes.get(start + 4..)?;
-        let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width));
-        let kept = bytes.filter(|bytes| *bytes <= rest.len()).unwrap_or_else(|| {
-            self.file.fault(start);
-            rest.len() / width * width
-        });
-        Some((start + 4, &rest[..kept]))
+        self.file.elements(self.file.target(self.field(number)?)?, width)
     }
 
     /// The bytes of a vector; none where the table lacks it.
@@ -170,6 +176,21 @@ impl<'b> Table<'b> {
     }
 
     /// The numbers of a vector; none where the table lacks it.
+    pub fn u32s(&self, number: usize) -> impl ExactSizeIterator<Item = u32> + use<'b> {
+        self.i32s(number).map(i32::cast_unsigned)
+    }
+
+    /// The structures of two numbers each of a vector; none where the table lacks it.
+    pub fn pairs(&self, number: usize) -> impl ExactSizeIterator<Item = [u32; 2]> + use<'b> {
+        let bytes = self.elements(number, 8).map_or(&[][..], |(_, bytes)| bytes);
+        let pair = |chunk: &[u8; 8]| {
+            let number = u64::from_le_bytes(*chunk);
+            [number as u32, (number >> 32) as u32]
+        };
+        bytes.as_chunks().0.iter().map(pair)
+    }
+
+    /// The numbers of a vector; none where the table lacks it.
     pub fn f32s(&self, number: usize) -> impl ExactSizeIterator<Item = f32> + use<'b> {
         let bytes = self.elements(number, 4).map_or(&[][..], |(_, bytes)| bytes);
         bytes.as_chunks().0.iter().map(|chunk| f32::from_le_bytes(*chunk))
@@ -186,6 +207,14 @@ impl<'b> Table<'b> {
         let file = self.file;
         let (start, bytes) = self.elements(number, 4).unwrap_or((0, &[]));
         (0..bytes.len() / 4).map(move |place| Self::at(file, file.target(start + 4 * place)?))
+    }
+
+    /// The text at a place of a vector.
+    pub fn text_of(&self, number: usize, place: usize) -> Option<std::borrow::Cow<'b, str>> {
+        let (start, bytes) = self.elements(number, 4)?;
+        let at = place.checked_mul(4).filter(|at| *at < bytes.len())?;
+        let (_, text) = self.file.elements(self.file.target(start + at)?, 1)?;
+        Some(String::from_utf8_lossy(text))
     }
 
     /// The table at a place of a vector.
@@ -235,7 +264,12 @@ mod tests {
                     let Some(root) = file.root() else { continue };
                     let _ =
                         (root.u8(0), root.u64(0), root.f32(1), root.text(1), root.table(1), root.table(2));
-                    let _ = (root.i32s(2).count(), root.i64s(2).count(), root.f32s(1).count());
+                    let _ = (
+                        root.i32s(2).count(),
+                        root.i64s(2).count(),
+                        root.f32s(1).count(),
+                        root.pairs(2).count(),
+                    );
                     let _ = (root.tables(1).flatten().count(), root.tables(2).flatten().count());
                     let _ = (root.table_of(2, usize::MAX), root.table_of(2, 0));
                 }
