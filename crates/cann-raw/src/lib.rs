@@ -11,6 +11,7 @@
 //! - [`host`] and [`additional`]: reports of the host-side libraries; [`capture`]: those on captured graphs.
 //! - [`device`] and [`samples`]: reports of the device; [`links`]: those on links and bandwidths.
 //! - [`cache`] and [`preparation`]: counters of caches for tasks, and the preparation of data.
+//! - [`monitor`]: readings of the monitors beside cores.
 //! - [`launching`]: collective operations that the device's own processors launch.
 //! - [`ccu`] and [`dpu`]: units for collective communication, and data processing units.
 //! - [`nano`]: the records of chip 9 alone.
@@ -22,7 +23,7 @@
 //! ```text
 //! slice_writer                                             files of records
 //! capture                                                  layouts of notes on captured graphs
-//! host  additional  device  samples  links  cache  preparation  launching  ccu  dpu  nano  legacy  board    layouts
+//! host  additional  device  samples  links  cache  monitor  preparation  launching  ccu  dpu  nano  legacy  board    layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
 //! ```
@@ -52,6 +53,7 @@ pub mod host;
 pub mod launching;
 pub mod legacy;
 pub mod links;
+pub mod monitor;
 pub mod nano;
 pub mod preparation;
 mod record;

@@ -130,6 +130,19 @@ pub(crate) const NETWORK_DEVICE_VALUES: [(&str, &str, &str, usize); 19] = [
 pub(crate) const SIO_EVENTS: [&str; 8] =
     ["req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx"];
 
+/// What a core's units did over time: the process of timelines for it.
+pub(crate) const INSTRUCTIONS: &str = "Biu Perf";
+
+/// The counter of a value of a monitor beside a core or a group of cores, and its unit, by the names that timelines have
+/// for the monitor and the value: `aic_core0_group0`, `Cube(%)`.
+pub(crate) fn monitored(monitor: &str, value: &str) -> (String, &'static str) {
+    let (value, unit) = match value.strip_suffix("(%)") {
+        Some(value) => (format!("{value} busy"), "%"),
+        None => (value.to_owned(), ""),
+    };
+    (format!("{monitor} {}", value.to_lowercase()), unit)
+}
+
 /// Device memory that a module reserved.
 pub(crate) const MODULE_RESERVED: &str = "module reserved";
 
@@ -163,6 +176,10 @@ pub(crate) fn of_timeline(process: &str, event: &str, value: &str) -> CounterMea
         ("HCCS", "Tx") => named(format!("{HCCS} {SENT}"), "MB/s"),
         ("HCCS", "Rx") => named(format!("{HCCS} {RECEIVED}"), "MB/s"),
         ("PCIe", _) => pcie_of_timeline(event, value),
+        (INSTRUCTIONS, _) => {
+            let (name, unit) = monitored(event, value);
+            named(name, unit)
+        }
         ("NIC", _) => port_of_timeline(NIC, event, value),
         ("RoCE", _) => port_of_timeline(ROCE, event, value),
         ("Stars Soc Info", "L2 Buffer Bw Level") => named(format!("{SOC} {}", SOC_LEVELS[0]), ""),

@@ -9,8 +9,8 @@ use opscope_columns::Column;
 use crate::catalogue::Catalogue;
 use crate::decode::stars::Edge;
 use crate::decode::{
-    blocks, cache, ccu, core_samples, decode, frequency, instructions, launching, links, nano, preparation,
-    stars, track, traffic,
+    blocks, cache, ccu, core_samples, decode, frequency, instructions, launching, links, monitors, nano,
+    preparation, stars, track, traffic,
 };
 use crate::metadata::Metadata;
 use crate::slices::{DEVICE_MAGIC, HOST_MAGIC, Stream};
@@ -77,6 +77,9 @@ pub(crate) fn device_tables(catalogue: &Catalogue, metadata: &Metadata, expanded
     if chip.has_wide_task_ids() {
         tables.ccu = ccu::units(catalogue, &mut tables.losses);
         tables.instructions = instructions::instructions(catalogue, metadata, &mut tables.losses);
+    }
+    if chip.device_log() == DeviceLog::Stars {
+        tables.monitors = monitors::monitors(catalogue, metadata, &mut tables.losses);
     }
     links::decode_links(catalogue, chip, &mut tables.samples.links, &mut tables.losses);
     frequency::decode_power(catalogue, &mut tables);

@@ -20,6 +20,7 @@ mod legacy;
 mod links;
 mod media;
 mod model_debug;
+mod monitors;
 mod nano;
 mod network;
 mod nodes;

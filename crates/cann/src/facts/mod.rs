@@ -14,6 +14,7 @@ mod inference_times;
 mod launched;
 pub(crate) mod links;
 pub(crate) mod marks;
+pub(crate) mod monitors;
 pub(crate) mod os_calls;
 pub(crate) mod rates;
 pub(crate) mod spans;

@@ -128,6 +128,8 @@ pub struct Sample {
     pub dynamic: bool,
     /// The quantity sampled of the last-level cache: `read`, `write`, `bandwidth` or `capacity`.
     pub llc: String,
+    /// Cycles between two readings of the monitors beside cores.
+    pub monitor_cycles: Option<u32>,
     /// Milliseconds between the samples of AI cores, 0 where the file doesn't tell.
     pub core_interval_ms: f64,
     /// Samples per second of the host's disk, 0 where the file doesn't tell.
@@ -325,6 +327,11 @@ impl Sample {
             task_block: text(&json, "taskBlock") == "on",
             dynamic: text(&json, "dynamic") == "true",
             llc: text(&json, "llc_profiling"),
+            monitor_cycles: ["instrProfilingFreq", "instr_profiling_freq"]
+                .into_iter()
+                .map(|name| rate(&json, name))
+                .find(|cycles| (1.0..=f64::from(u32::MAX)).contains(cycles))
+                .map(|cycles| cycles as u32),
             core_interval_ms: rate(&json, "aicore_sampling_interval"),
             host_disk_hz: rate(&json, "host_disk_freq"),
             raw: json,

@@ -5,6 +5,7 @@ use crate::tables::blocks::BlockTable;
 use crate::tables::ccu::CcuTables;
 use crate::tables::fused::{FusedPartTable, InstructionTable};
 use crate::tables::launching::LaunchingTables;
+use crate::tables::monitors::MonitorTables;
 use crate::tables::samples::SampleTables;
 use opscope_trace::Losses;
 
@@ -299,6 +300,8 @@ pub struct DeviceTables {
     pub fused: FusedPartTable,
     /// Busy stretches and checkpoints of cores.
     pub instructions: InstructionTable,
+    /// Readings of the monitors beside cores.
+    pub monitors: MonitorTables,
     /// Work of the units for collective communication.
     pub ccu: CcuTables,
     /// Sampled quantities.

@@ -14,6 +14,7 @@ mod fused;
 mod host;
 mod launching;
 mod links;
+mod monitors;
 mod os_calls;
 pub(crate) mod rows;
 mod samples;
@@ -31,6 +32,7 @@ pub use fused::*;
 pub use host::*;
 pub use launching::*;
 pub use links::*;
+pub use monitors::*;
 pub use os_calls::*;
 pub use rows::{
     AttributeRow, CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, ContextsRow, CounterRow,

@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::lane_choice::Layer;
+use crate::quantities::INSTRUCTIONS;
 use crate::timeline::event::{Events, Lane};
 use opscope_cann_raw::Chip;
 
@@ -13,7 +14,7 @@ pub(super) const CALLS: &str = "CANN";
 
 /// The processes of what happens within tasks on chips 15 and 16: work of the units for collective communication,
 /// instructions of cores, parts of fused tasks, and blocks.
-pub(super) const WITHIN_TASKS: [&str; 4] = ["CCU", "Biu Perf", "Fusion Task", "Block Detail"];
+pub(super) const WITHIN_TASKS: [&str; 4] = ["CCU", INSTRUCTIONS, "Fusion Task", "Block Detail"];
 
 /// The process of calls of the operating system.
 pub(super) const OS_CALLS: &str = "OS Runtime API";

@@ -10,6 +10,7 @@ mod event;
 mod host;
 pub(crate) mod lanes;
 mod links;
+mod monitors;
 mod os_calls;
 mod other_recorders;
 mod overlap;

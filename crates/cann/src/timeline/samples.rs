@@ -13,6 +13,7 @@ use crate::facts::rates::{
 };
 use crate::facts::view::{DeviceView, View};
 use crate::lane_choice::Layer;
+use crate::quantities::INSTRUCTIONS;
 use crate::tables::{Core, FrequencyTable, HostSampleTables, NetworkTable, PortCounts};
 use crate::text::numbers::python_round;
 use crate::timeline::blocks;
@@ -20,6 +21,7 @@ use crate::timeline::cache_events::{self, has_cache_events};
 use crate::timeline::event::{Events, Lane};
 use crate::timeline::lanes::{Lanes, name_lane};
 use crate::timeline::links;
+use crate::timeline::monitors;
 use crate::timeline::wide;
 
 /// A voltage before its first change, in mV.
@@ -43,7 +45,7 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Accelerators, has(|device| !device.device.tables.samples.links.accelerators.is_empty())),
         (Layer::Dies, has(|device| !device.device.tables.samples.links.dies.is_empty())),
         (Layer::UnifiedBus, has(|device| !device.device.tables.samples.unified_bus.is_empty())),
-        (Layer::Instructions, has(|device| !device.device.tables.instructions.is_empty())),
+        (Layer::Instructions, has(has_instructions)),
         (Layer::Ccu, has(|device| !device.device.tables.ccu.missions.is_empty())),
         (Layer::Fused, has(|device| !device.device.tables.fused.is_empty())),
         (Layer::Quality, has(|device| qualities(device).next().is_some())),
@@ -62,6 +64,12 @@ pub(super) fn layers(view: &View<'_>) -> Vec<Layer> {
         (Layer::Dpu, !view.joined.data.host.dpu.is_empty()),
     ]);
     layers.into_iter().filter(|(_, is_shown)| *is_shown).map(|(layer, _)| layer).collect()
+}
+
+/// Whether instructions of a device's cores were recorded, or how long their units worked.
+fn has_instructions(device: &DeviceView<'_>) -> bool {
+    let tables = &device.device.tables;
+    !(tables.instructions.is_empty() && tables.monitors.is_empty())
 }
 
 /// Whether a device's cores change their frequency, which is then shown.
@@ -193,7 +201,10 @@ fn of_device(view: &View<'_>, device: &DeviceView<'_>, lanes: &Lanes, layer: Lay
             links::quality(device, counters.named("QoS"), view.dialect, is_shown);
         }
         Layer::Instructions if !device.device.tables.instructions.is_empty() => {
-            wide::instructions(device, counters.named("Biu Perf"), is_shown);
+            wide::instructions(device, counters.named(INSTRUCTIONS), is_shown);
+        }
+        Layer::Instructions if !device.device.tables.monitors.is_empty() => {
+            monitors::monitors(device, counters.named(INSTRUCTIONS), is_shown);
         }
         Layer::Ccu if !device.device.tables.ccu.missions.is_empty() => {
             wide::ccu(view, device, counters.named("CCU"), is_shown);

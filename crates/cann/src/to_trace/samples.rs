@@ -6,6 +6,7 @@ use opscope_trace::{Counter, CounterId, Sample};
 
 use super::{Projection, links};
 use crate::facts::cache_events::{Accesses, CacheTraffic, Holders, cache_held, cache_traffic};
+use crate::facts::monitors::monitor_counters;
 use crate::facts::rates::{
     NetworkDeviceRates, Rates, by_port, cache_use, ddr_rates, efficiency, hbm_rates, hccs_rates,
     network_device_rates, pcie_samples, pcie_unit, pcie_value, scope_name, share,
@@ -111,6 +112,16 @@ impl Gathered {
         self.ports(ROCE, device, &device.device.tables.samples.roce);
     }
 
+    /// The readings of monitors beside cores.
+    fn monitors(&mut self, device: &DeviceView<'_>) {
+        for counter in monitor_counters(device) {
+            for (place, heading) in counter.headings.iter().enumerate() {
+                let (name, unit) = quantities::monitored(&counter.name, heading);
+                self.add(name, unit, counter.readings.iter().map(|(time, values)| (*time, values[place])));
+            }
+        }
+    }
+
     fn network_device(&mut self, rates: &[NetworkDeviceRates]) {
         use quantities::{NETWORK_DEVICE, NETWORK_DEVICE_VALUES};
         for (_, name, unit, place) in NETWORK_DEVICE_VALUES {
@@ -196,6 +207,7 @@ impl Projection<'_> {
             gathered.links(device);
             gathered.unified_bus(device);
             links::gather(&mut gathered, device);
+            gathered.monitors(device);
             let offset = view.joined.data.host_clock.offset();
             gathered.network_device(&network_device_rates(device, offset));
             let notes = || {

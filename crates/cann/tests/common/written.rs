@@ -74,6 +74,11 @@ impl Written {
         self.add_to(0, stream, record);
     }
 
+    /// Adds bytes to a stream of the device.
+    pub fn add_bytes_to_device(&mut self, stream: &str, bytes: &[u8]) {
+        self.bytes(&format!("device_0/data/{stream}.0")).extend(bytes);
+    }
+
     /// Adds a further device, with the same clock.
     pub fn add_device(&mut self, device: u32) {
         super::copy_device(&self.profile, 0, device);
