@@ -99,7 +99,8 @@ record! {
 }
 
 record! {
-    /// Threads that launch together (`additional.Multi_Thread`).
+    /// The threads that launch steps of collective operations for the thread that reports
+    /// (`additional.Multi_Thread`); more of them than one record holds have several.
     MultiThread, 256 {
         /// The common head.
         0 head: Head,

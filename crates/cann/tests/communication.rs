@@ -3,6 +3,7 @@
 //! The literal numbers were typed in from the output of the vendor's own parser on the same records.
 
 mod common;
+mod helping_threads;
 
 use std::path::{Path, PathBuf};
 

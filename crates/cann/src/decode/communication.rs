@@ -1,13 +1,15 @@
 //! Notes on collective operations and their steps.
 
-use opscope_cann_raw::additional::HcclInfo;
-use opscope_cann_raw::host::HcclOpInfo;
+use opscope_cann_raw::additional::{HcclInfo, MultiThread};
+use opscope_cann_raw::host::{HcclOpInfo, Head};
+use opscope_trace::LossKind;
 
 use crate::catalogue::Catalogue;
 use crate::decode::{decode, launching};
 use crate::slices::HOST_MAGIC;
 use crate::tables::{
-    CollectiveNote, CollectiveNoteTable, CommunicationNote, CommunicationNoteTable, HostTables,
+    CollectiveNote, CollectiveNoteTable, CommunicationNote, CommunicationNoteTable, Helper, HelperTable,
+    HostTables,
 };
 
 /// Whether an operation is relayed, and whether it is repeated when it fails.
@@ -17,7 +19,7 @@ pub(super) fn collective_flags(flags: u8) -> (bool, bool) {
     (flags & RELAYED != 0, flags & RETRIED != 0)
 }
 
-/// Decodes both kinds of notes, each by thread and time.
+/// Decodes both kinds of notes, and which threads help others, each by thread and time.
 pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTables) {
     let losses = &mut tables.losses;
     tables.communication_notes = decode(
@@ -67,5 +69,19 @@ pub(super) fn decode_communication(catalogue: &Catalogue, tables: &mut HostTable
         },
     );
     tables.collective_notes.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
+    tables.helpers = decode(
+        catalogue.streams("additional.Multi_Thread"),
+        Some(HOST_MAGIC),
+        losses,
+        |table: &mut HelperTable, raw: MultiThread, _| {
+            let Head { time, thread: owner, .. } = raw.head;
+            let used = raw.threads.get(..raw.count as usize).ok_or(LossKind::InvalidRecord)?;
+            // The thread itself needs no help, and 0 is one that hasn't begun.
+            let others = used.iter().copied().filter(|thread| ![0, owner].contains(thread));
+            others.for_each(|thread| table.push(Helper { thread, time, owner }));
+            Ok(())
+        },
+    );
+    tables.helpers.sort_by_key(|t, i| (t.thread()[i], t.time()[i]));
     tables.group_streams = launching::group_streams(catalogue, losses);
 }

@@ -76,6 +76,7 @@ append_tables!(
     crate::tables::DpuKernelTable,
     crate::tables::DpuStepTable,
     crate::tables::DpuTaskTable,
+    crate::tables::HelperTable,
     crate::tables::LoopNoteTable,
     crate::tables::WaitNoteTable,
     crate::tables::DeviceTaskTable,

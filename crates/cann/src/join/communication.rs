@@ -9,12 +9,14 @@ use crate::columns::columns;
 use crate::join::call_tree::{Walk, threads};
 use crate::join::captured::Captured;
 use crate::join::cursor::{Cursor, thread_ranges};
+use crate::join::helpers::Owners;
 use crate::join::host_tasks::HostTaskTable;
 use crate::join::steps::Steps;
 use crate::tables::{
-    CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, HostTables, HostTaskRow, NO_MODEL,
+    Api, CallRow, CollectiveNoteRow, CollectiveRow, CommunicationNoteRow, HostTables, HostTaskRow, NO_MODEL,
     NodeRow,
 };
+use opscope_trace::NumberMap;
 
 columns! {
     /// Steps of collective operations, in the order of the host's tasks.
@@ -33,7 +35,8 @@ columns! {
 }
 
 columns! {
-    /// Collective operations that were launched, by thread and time.
+    /// Collective operations that were launched, by thread and time; those behind of which only further threads
+    /// launched steps.
     CollectiveTable,
     /// A collective operation that was launched.
     Collective {
@@ -65,19 +68,23 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable, captured: 
     }
     let calls = threads(&host.api);
     let tracks = &host.task_tracks;
-    for (start, end) in thread_ranges(tracks.thread()) {
+    // What others launched comes first, so that those whom further threads help have their operations.
+    let mut ranges = thread_ranges(tracks.thread());
+    ranges.sort_by_key(|(start, _)| host.helpers.thread().binary_search(&tracks.thread()[*start]).is_ok());
+    let mut operations = Operations::default();
+    for (start, end) in ranges {
         let thread = tracks.thread()[start];
         let mut walk = Walk::new(&host.api, calls.get(&thread));
+        let mut owners = Owners::of_thread(&host.helpers, &host.api, &calls, thread);
         let mut steps = Steps::of_thread(host, thread);
-        let (node_threads, node_times) = host.node_notes();
-        let mut nodes = Cursor::new(node_threads, node_times, thread);
-        let collective = &host.collective_notes;
-        let mut notes = Cursor::new(collective.thread(), collective.time(), thread);
-        let mut last_end = None;
+        let mut last = None;
         let mut host_row = tasks.thread().partition_point(|other| *other < thread);
         for row in start..end {
             let track = tracks.row(row);
-            let path = walk.path_at(track.time);
+            let mut path = walk.path_at(track.time);
+            if let Some(owners) = &mut owners {
+                path = owners.complete(path, track.time);
+            }
             let is_later = |host_row: usize| {
                 tasks.thread().get(host_row) == Some(&thread) && tasks.time()[host_row] < track.time
             };
@@ -85,20 +92,21 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable, captured: 
                 host_row += 1;
             }
             let Some((node_call, step_call)) = path.collective() else { continue };
+            let model = || match path.model {
+                Some(call) => host.api.item()[call.index()],
+                None => captured.place_of(&track, host).map_or(NO_MODEL, |of| u64::from(of.graph)),
+            };
             let node = host.api.row(node_call.index());
-            if last_end != Some(node.end) {
-                last_end = Some(node.end);
-                found.operations.push(Collective {
-                    call: node_call,
-                    model: match path.model {
-                        Some(call) => host.api.item()[call.index()],
-                        None => captured.place_of(&track, host).map_or(NO_MODEL, |of| u64::from(of.graph)),
-                    },
-                    node: nodes.rows(node.begin, node.end).next().map(NodeRow::from_index),
-                    note: notes.rows(node.begin, node.end).next().map(CollectiveNoteRow::from_index),
-                });
+            let known = match node.thread == thread {
+                // Consecutive tasks of calls that end together are of one operation.
+                true => last.filter(|(end, _)| *end == node.end).map(|(_, operation)| operation),
+                false => operations.of_call(&node),
+            };
+            let operation =
+                known.unwrap_or_else(|| operations.add(host, node_call, model(), &mut found.operations));
+            if node.thread == thread {
+                last = Some((node.end, operation));
             }
-            let operation = CollectiveRow::from_index(found.operations.len() - 1);
             let kind = host.api.kind()[step_call.index()];
             let is_master = host.names.type_name(level::COMMUNICATION, kind) == Some("master");
             // The host tasks of this track: those of its thread and time with its number.
@@ -119,4 +127,45 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable, captured: 
         }
     }
     found
+}
+
+/// The operations so far.
+#[derive(Default)]
+struct Operations<'a> {
+    /// By the thread and the end of the node's call.
+    known: NumberMap<(u32, u64), CollectiveRow>,
+    /// The notes on nodes and on operations, by thread.
+    notes: NumberMap<u32, [Cursor<'a>; 2]>,
+}
+
+impl<'a> Operations<'a> {
+    /// The operation of a node's call.
+    fn of_call(&self, node: &Api) -> Option<CollectiveRow> {
+        self.known.get(&(node.thread, node.end)).copied()
+    }
+
+    /// Adds the operation that a node's call launches.
+    fn add(
+        &mut self,
+        host: &'a HostTables,
+        call: CallRow,
+        model: u64,
+        found: &mut CollectiveTable,
+    ) -> CollectiveRow {
+        let node = host.api.row(call.index());
+        let [nodes, notes] = self.notes.entry(node.thread).or_insert_with(|| {
+            let (threads, times) = host.node_notes();
+            let notes = &host.collective_notes;
+            [Cursor::new(threads, times, node.thread), Cursor::new(notes.thread(), notes.time(), node.thread)]
+        });
+        let operation = CollectiveRow::from_index(found.len());
+        found.push(Collective {
+            call,
+            model,
+            node: nodes.rows(node.begin, node.end).next().map(NodeRow::from_index),
+            note: notes.rows(node.begin, node.end).next().map(CollectiveNoteRow::from_index),
+        });
+        self.known.insert((node.thread, node.end), operation);
+        operation
+    }
 }

@@ -17,6 +17,11 @@ impl<'a> Cursor<'a> {
         Self { times: &times[first..end], first, position: 0 }
     }
 
+    /// All rows of the thread.
+    pub(super) fn rows_of_thread(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.times.len()
+    }
+
     /// The rows with `begin < time <= end`.
     pub(super) fn rows(&mut self, begin: u64, end: u64) -> std::ops::Range<usize> {
         // Intervals mostly follow one another, so the search starts where the last one ended.

@@ -10,6 +10,7 @@ use crate::columns::columns;
 use crate::join::call_tree::{Path, Walk, threads};
 use crate::join::captured::{Captured, Place};
 use crate::join::cursor::{Cursor, thread_ranges};
+use crate::join::helpers::Owners;
 use crate::join::steps::Steps;
 use crate::kinds::{NodeTaskType, RuntimeKind, runtime_name};
 use crate::names::Names;
@@ -117,6 +118,7 @@ pub(super) fn host_tasks(
             let notes = Notes::of_thread(host, thread);
             let walk = Walk::new(&host.api, calls.get(&thread));
             let steps = has_steps.then(|| Steps::of_thread(host, thread));
+            let owners = Owners::of_thread(&host.helpers, &host.api, &calls, thread);
             if stop.is_wanted() {
                 return;
             }
@@ -129,6 +131,7 @@ pub(super) fn host_tasks(
                 unexecuted: &unexecuted,
                 notes,
                 walk,
+                owners,
                 steps,
                 out,
             }
@@ -207,6 +210,8 @@ struct ThreadJoin<'a> {
     unexecuted: &'a UnexecutedNodes,
     notes: Notes<'a>,
     walk: Walk<'a>,
+    /// The threads that this one helps.
+    owners: Option<Owners<'a>>,
     /// The steps of collective operations, if the host reported any.
     steps: Option<Steps<'a>>,
     out: &'a mut HostTaskTable,
@@ -218,7 +223,10 @@ impl ThreadJoin<'_> {
         let mut described = Vec::new();
         for row in stop.within(rows) {
             let track = self.host.task_tracks.row(row);
-            let path = self.walk.path_at(track.time);
+            let mut path = self.walk.path_at(track.time);
+            if let Some(owners) = &mut self.owners {
+                path = owners.complete(path, track.time);
+            }
             let kind = self.kinds.get(&track.kind).copied().unwrap_or_default();
             let place = self.captured.place_of(&track, self.host);
             let base = self.base(row, &path, place);

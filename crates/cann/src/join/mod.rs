@@ -2,7 +2,8 @@
 //!
 //! 1. [`host_tasks`] walks the calls of each thread and gives every task that was handed to a
 //!    device its node, model and launching call; [`captured`] knows those of captured graphs.
-//!    [`communication`] finds the collective operations among them.
+//!    [`communication`] finds the collective operations among them, [`helpers`] the steps that further
+//!    threads launch for them.
 //! 2. [`batches`] numbers the wraps of task numbers, on both sides.
 //! 3. [`tasks`] pairs host and device tasks.
 //! 4. [`launching`] finds the tasks of collective operations that a device's AI CPU launched.
@@ -20,6 +21,7 @@ mod counters;
 mod cursor;
 mod described_tasks;
 mod generation;
+mod helpers;
 mod host_tasks;
 mod iterations;
 mod launching;

@@ -6,6 +6,7 @@ use crate::tables::capture::CaptureTables;
 use crate::tables::ccu::CcuNotes;
 use crate::tables::communication::{CollectiveNoteTable, CommunicationNoteTable};
 use crate::tables::dpu::DpuTables;
+use crate::tables::helpers::HelperTable;
 use crate::tables::launching::GroupStreamsTable;
 use crate::tables::os_calls::OsCalls;
 use crate::tables::rows::{ContextsRow, ExtentRow, NodeRow, TensorSetRow};
@@ -422,6 +423,8 @@ pub struct HostTables {
     pub group_streams: GroupStreamsTable,
     /// Steps of collective operations.
     pub communication_notes: CommunicationNoteTable,
+    /// Threads that launch steps for others.
+    pub helpers: HelperTable,
     /// Notes on the work of units for collective communication.
     pub ccu: CcuNotes,
     /// Work of data processing units.
