@@ -17,7 +17,7 @@ pub enum ModelKind {
     GeProto,
     /// A graph that Ascend's compiler dumped, in messages like those of ONNX (`ge_onnx_*.pbtxt`).
     GeOnnx,
-    /// A network of Caffe (`.prototxt`).
+    /// A network of Caffe (`.prototxt`, or `.caffemodel` alone).
     Caffe,
     /// A model of TensorFlow Lite (`.tflite`).
     TfLite,
@@ -55,7 +55,7 @@ impl ModelKind {
             Self::OmJson => "an offline model of Ascend as ATC's JSON",
             Self::GeProto => "a dumped graph of Ascend (ge_proto_*.txt)",
             Self::GeOnnx => "a dumped graph of Ascend (ge_onnx_*.pbtxt)",
-            Self::Caffe => "a network of Caffe (.prototxt)",
+            Self::Caffe => "a network of Caffe (.prototxt, .caffemodel)",
             Self::TfLite => "a model of TensorFlow Lite (.tflite)",
             Self::OpenVino => "a model of OpenVINO (.xml)",
             Self::MegEngine => "a model of MegEngine (.mge)",

@@ -5,7 +5,7 @@ mod common;
 use common::{Place, number};
 use opscope_testing::ge_dump::{self, Level};
 use opscope_testing::om_file::{Form, small, small_graph};
-use opscope_testing::{megengine_file, tflite_file};
+use opscope_testing::{caffe_file, megengine_file, tflite_file};
 
 /// Two inferences of the small model that `om_file` makes.
 const PROFILE: &str = "\
@@ -178,6 +178,21 @@ fn a_dumped_graph_says_what_was_fused_and_joins_the_profile_of_what_ran() {
 }
 
 #[test]
+fn weights_of_caffe_alone_are_described_as_their_network() {
+    let place = Place::new();
+    place.write("net.caffemodel", caffe_file::small());
+    let text = place.done(&["info", "net.caffemodel"]).stdout;
+    for words in ["a network of Caffe", "data float32 [1,3,32,32]", "prob float32 [1,10]", "Conv 1"] {
+        assert!(text.contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!text.contains("lost"), "{text}");
+    let switches = ["fusion", "net.caffemodel", "--switch-file", "switch.cfg"];
+    place.fails(2, &[".prototxt"], &switches);
+    place.done(&["fusion", "net.caffemodel"]);
+    place.done(&["advise", "net.caffemodel"]);
+}
+
+#[test]
 fn a_model_of_megengine_is_described_by_its_operators_and_neither_run_nor_fused() {
     let place = Place::new();
     place.write("new.mge", megengine_file::small(megengine_file::Form::Second));
@@ -219,7 +234,7 @@ fn a_network_of_caffe_is_described_fused_and_advised_like_onnx() {
     place.write("net.prototxt", NETWORK);
     let text = place.done(&["info", "net.prototxt"]).stdout;
     for words in [
-        "a network of Caffe (.prototxt)",
+        "a network of Caffe (.prototxt, .caffemodel)",
         "layers     5",
         "4 nodes: BatchNormalization 1, Conv 1, Relu 1, Resize 1",
     ] {

@@ -9,7 +9,7 @@
 //! - [`megengine_network`]: profiles of MegEngine of any size.
 //! - [`om_file`], [`tensorflow`]: offline models of Ascend, frozen graphs; [`protobuf`]: the messages of such files.
 //!   [`ge_dump`]: the graphs of the former as texts.
-//!   [`tflite_file`], [`megengine_file`]: models of TensorFlow Lite and MegEngine; [`flatbuffer`]: the tables of such.
+//!   [`caffe_file`]: weights of Caffe. [`tflite_file`], [`megengine_file`]: models of TensorFlow Lite and MegEngine; [`flatbuffer`]: the tables of such.
 //!
 //! ```
 //! let Some(compiler) = opscope_testing::companions::c_compiler() else { return };
@@ -18,6 +18,7 @@
 
 #[cfg(all(unix, feature = "board"))]
 pub mod board;
+pub mod caffe_file;
 pub mod companions;
 pub mod flatbuffer;
 pub mod ge_dump;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::write_sample;
 use opscope_formats::megengine;
-use opscope_testing::{ge_dump, megengine_file, om_file, tensorflow, tflite_file};
+use opscope_testing::{caffe_file, ge_dump, megengine_file, om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, recorded, samples, space};
@@ -80,6 +80,8 @@ pub fn write(corpus: &Path, sources: &Sources) {
     for (name, form) in [("first", megengine_file::Form::First), ("second", megengine_file::Form::Second)] {
         save(corpus, "megengine_model", name, &megengine_file::small(form));
     }
+    save(corpus, "caffemodel", "small", &caffe_file::small());
+    save(corpus, "caffemodel", "old", &caffe_file::old());
     save(corpus, "tflite_model", "network", &tflite_file::small());
     if let Some(golden) = &sources.golden {
         recorded(corpus, golden);

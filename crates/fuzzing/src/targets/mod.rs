@@ -75,6 +75,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "om", content: Content::Bytes, run: models::other },
     Target { name: "ge_dump", content: Content::Text, run: models::other },
     Target { name: "caffe", content: Content::Text, run: models::other },
+    Target { name: "caffemodel", content: Content::Bytes, run: models::other },
     Target { name: "tflite_model", content: Content::Bytes, run: models::other },
     Target { name: "megengine_model", content: Content::Bytes, run: models::other },
     Target { name: "openvino_model", content: Content::Files(OPENVINO_MODEL), run: models::openvino },

@@ -72,14 +72,15 @@ pub static GE_ONNX: Format = Format {
 
 /// Networks of Caffe.
 pub static CAFFE: Format = Format {
-    name: "a network of Caffe (.prototxt)",
+    name: "a network of Caffe (.prototxt, .caffemodel)",
     about: Some(&About {
         kind: FormatKind::Model,
         from: "Caffe, of the two forms since 2013 (layers with types in capitals, layer)",
         reads: "layers with shapes and costs, those that ONNX has as its operators; weights of a .caffemodel of the \
-                same name",
+                same name; the layers of such a file alone",
         written_by: None,
-        lacks: "layers of training; sizes behind layers that Caffe itself doesn't have",
+        lacks: "layers of training; sizes behind layers that Caffe itself doesn't have; of a .caffemodel alone sizes \
+                where it was trained on a data base, and parameters of layers that Caffe itself doesn't have",
         tried: Tried::RealFiles,
     }),
     is: |look| is(look, ModelKind::Caffe),

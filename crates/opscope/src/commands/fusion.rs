@@ -196,6 +196,11 @@ fn command(
         let (path, kind, remedy) = (path.display(), model.kind(), model.kind().remedy());
         return Err(UsageError(format!("{path}: the converter doesn't read {kind}: {remedy}")).into());
     }
+    if path.extension().is_some_and(|extension| extension == "caffemodel") {
+        let text =
+            format!("{}: the converter wants the .prototxt, and the weights beside it", path.display());
+        return Err(UsageError(text).into());
+    }
     let Some(soc) = &chip.name else {
         let text = "--target cann is more than one chip: give the one that the command is for with \
                     --soc-version, such as Ascend310P3 (npu-smi info tells it)";

@@ -1,14 +1,17 @@
-//! Caffe's networks (`.prototxt`), with the weights of a `.caffemodel` of the same name beside them.
+//! Caffe's networks (`.prototxt`), with the weights of a `.caffemodel` of the same name beside them, or such a file
+//! alone.
 //!
 //! Layers whose meaning is that of one of ONNX's operators become that, others keep their type in the domain
 //! `caffe`. Sizes of all blobs are worked out by Caffe's own rules and declared, so that a mistake here or in the
 //! inference of shapes shows as a contradiction. Names of fields are those of the public `caffe.proto`.
 
+mod binary;
 mod layer;
 mod map;
 mod shape;
 mod weights;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -26,8 +29,13 @@ use weights::Weights;
 /// The domain of layers that ONNX has no operator for.
 pub(crate) const DOMAIN: &str = "caffe";
 
-/// Whether a text begins as a network does: with layers, or with the sizes of its input.
+/// Whether a file begins as a network does, as text or with its weights.
 pub(crate) fn is_one(head: &[u8]) -> bool {
+    is_text(head) || binary::is_one(head)
+}
+
+/// Whether a text begins as a network does: with layers, or with the sizes of its input.
+fn is_text(head: &[u8]) -> bool {
     /// The fields of a network; other texts have lines that begin with some of its layers' words too.
     const FIELDS: [&str; 9] = [
         "name",
@@ -61,15 +69,23 @@ pub(crate) fn is_one(head: &[u8]) -> bool {
 /// # Errors
 /// When the text can't be read from its beginning, or has no layers.
 pub(crate) fn read(bytes: &Bytes, path: Option<&Path>) -> Result<ReadModel, FormatError> {
-    let text = String::from_utf8_lossy(bytes);
+    let (text, cut) = match binary::is_one(&bytes[..bytes.len().min(ModelKind::HEAD)]) {
+        true => {
+            let (text, cut) = binary::to_text(bytes);
+            (Cow::Owned(text), Some(cut))
+        }
+        false => (String::from_utf8_lossy(bytes), None),
+    };
     let (net, fault) = text::parse(&text)?;
     let mut network = Network::new(&net.text("name"));
-    if let Some(path) = path {
-        network.weights = Weights::beside(path, &mut network.assembly.provenance);
+    match (&cut, path) {
+        (Some(_), _) => network.weights = Weights::of(bytes).0,
+        (None, Some(path)) => network.weights = Weights::beside(path, &mut network.assembly.provenance),
+        (None, None) => {}
     }
-    if let Some(fault) = fault {
+    if let Some(fault) = fault.or(cut.flatten()) {
         let losses = &mut network.assembly.provenance.losses;
-        losses.push(format!("the text is damaged: {fault}; what comes before was read"));
+        losses.push(format!("the file is damaged: {fault}; what comes before was read"));
     }
     network.inputs(&net);
     for mut layer in layers(&net) {

@@ -1,5 +1,7 @@
 //! Networks as texts, whole and damaged.
 
+use opscope_testing::caffe_file;
+
 use super::*;
 use crate::{Bindings, Cost, LoadError, Model, Shapes};
 
@@ -258,4 +260,91 @@ fn other_texts_with_words_of_a_network_are_none() {
     }
     assert!(is_one(b"# Caffe\n\nname: \"net\"\nlayer\n{\n name: 'a' }\n"));
     assert!(is_one(INPUT.replace("input_shape", "layer {}\ninput_shape").as_bytes()));
+}
+
+fn load_bytes(bytes: Vec<u8>) -> Result<Model, LoadError> {
+    Model::from_any_bytes(bytes.into())
+}
+
+/// The text that `caffe_file::small` is.
+const SMALL: &str = "name: \"net \\\"quoted\\\"\"
+    layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 dim: 32 dim: 32 } } }
+    layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c'
+      convolution_param { num_output: 2 kernel_size: 3 pad: 1 stride: 2 bias_term: false } }
+    layer { name: 'pool' type: 'Pooling' bottom: 'c' top: 'pool' pooling_param { pool: AVE kernel_size: 3 stride: 2 } }
+    layer { name: 'leaky' type: 'ReLU' bottom: 'pool' top: 'leaky' relu_param { negative_slope: 0.1 } }
+    layer { name: 'fc' type: 'InnerProduct' bottom: 'leaky' top: 'fc' inner_product_param { num_output: 10 } }
+    layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' top: 'loss' include { phase: TRAIN } }
+    layer { name: 'prob' type: 'Softmax' bottom: 'fc' top: 'prob' softmax_param { axis: 1 } }";
+
+#[test]
+fn weights_alone_have_the_layers_of_the_network_and_their_data() {
+    let (text, text_shapes) = inferred(SMALL);
+    let model = load_bytes(caffe_file::small()).unwrap();
+    assert_eq!((model.kind(), &model.provenance().losses[..]), (ModelKind::Caffe, &[][..]));
+    let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+    let said = |model: &Model, shapes: &Shapes| -> Vec<String> {
+        let node = |node: crate::Node<'_>| {
+            let cost = Cost::of(model, shapes, node.id);
+            format!(
+                "{} {} {:?} {cost:?} {:?}",
+                node.name, node.op_type, node.proto.input, node.proto.attribute
+            )
+        };
+        model.graph().nodes().map(node).collect()
+    };
+    assert_eq!(said(&model, &shapes), said(&text, &text_shapes));
+    assert_eq!(model.provenance().stated, text.provenance().stated);
+    let filter = model.graph().value_by_name("c:weights").unwrap().initializer.unwrap();
+    assert_eq!(model.tensor_data(filter).unwrap().to_f32s().unwrap(), [0.5; 54]);
+}
+
+#[test]
+fn weights_of_the_old_form_alone_have_their_layers_as_well() {
+    let model = load_bytes(caffe_file::old()).unwrap();
+    let nodes: Vec<_> = model.graph().nodes().map(|node| (node.name, node.op_type)).collect();
+    assert_eq!(nodes, [("c", "Conv"), ("relu", "Relu"), ("strange", "NONE")]);
+    let filter = model.graph().value_by_name("c:weights").unwrap().initializer.unwrap();
+    assert_eq!(model.tensor_data(filter).unwrap().to_f32s().unwrap(), [0.5; 6]);
+}
+
+#[test]
+fn a_pooling_whose_rounding_depends_on_the_version_has_no_sizes() {
+    let model = load_bytes(caffe_file::ambiguous()).unwrap();
+    assert_eq!(model.graph().node_by_name("pool").unwrap().op_type, "Pooling");
+    assert!(model.provenance().losses[0].contains("pool (Pooling)"), "{:?}", model.provenance().losses);
+}
+
+#[test]
+fn weights_alone_that_are_cut_off_give_the_layers_before() {
+    let whole = caffe_file::small();
+    let mut most = 0;
+    for length in 0..whole.len() - 1 {
+        match load_bytes(whole[..length].to_vec()) {
+            Ok(model) => most = most.max(model.graph().node_count()),
+            Err(error) => assert!(!error.to_string().contains("panic"), "{error}"),
+        }
+    }
+    // All but the last: the flattening of the image is a node too.
+    assert_eq!(most, 5);
+    let cut = load_bytes(whole[..whole.len() - 1].to_vec()).unwrap();
+    assert!(cut.provenance().losses[0].contains("cut off"), "{:?}", cut.provenance().losses);
+}
+
+#[test]
+fn other_messages_are_no_network() {
+    use opscope_testing::protobuf::Message;
+    // A graph of TensorFlow, a model of ONNX, a name alone, something with a second field.
+    let node = Message::new().bytes(1, "a").bytes(2, "Relu");
+    for message in [
+        Message::new().message(1, &node).message(1, &node),
+        Message::new().int(1, 8).bytes(2, "pytorch"),
+        Message::new().bytes(1, "net"),
+        Message::new().bytes(1, "net").message(2, &Message::new().bytes(1, "layer")),
+        Message::new().bytes(1, "net").message(2, &Message::new().bytes(2, "x").bytes(5, "y")),
+        Message::new().message(100, &Message::new().int(1, 4)),
+    ] {
+        assert!(!is_one(&message.0), "{:?}", message.0);
+    }
+    assert!(is_one(&caffe_file::small()) && is_one(&caffe_file::old()));
 }

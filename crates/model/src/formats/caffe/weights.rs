@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
+use super::super::FormatError;
 use super::super::protobuf::Message;
 use crate::provenance::{Provenance, StatedValue};
 use crate::tensor::map_file;
@@ -29,7 +30,20 @@ impl Weights {
             provenance.losses.push(format!("the weights beside it cannot be read: {}", file.display()));
             return Self::default();
         };
-        let mut fields = Message::new(&bytes, 0).fields();
+        let (weights, fault) = Self::of(&bytes);
+        if let Some(fault) = fault {
+            provenance
+                .losses
+                .push(format!("{} is damaged: {fault}; the weights before were read", file.display()));
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        provenance.state("weights of", "weights_file", StatedValue::Text(name));
+        weights
+    }
+
+    /// The weights of a file, and why it ends before its time.
+    pub fn of(bytes: &Bytes) -> (Self, Option<FormatError>) {
+        let mut fields = Message::new(bytes, 0).fields();
         let mut blobs: HashMap<String, Vec<Bytes>> = HashMap::new();
         for (field, layer) in fields.by_ref() {
             let (name, blob) = match field {
@@ -45,14 +59,7 @@ impl Weights {
             let name = String::from_utf8_lossy(layer.sub(name).bytes).into_owned();
             blobs.entry(name).or_insert_with(|| numbers.collect());
         }
-        if let Some(fault) = fields.fault {
-            provenance
-                .losses
-                .push(format!("{} is damaged: {fault}; the weights before were read", file.display()));
-        }
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        provenance.state("weights of", "weights_file", StatedValue::Text(name));
-        Self { blobs }
+        (Self { blobs }, fields.fault)
     }
 
     /// The numbers of a layer's blob, if there are as many bytes.
