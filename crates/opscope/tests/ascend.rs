@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::{Answer, Place};
+use opscope_cann_raw::Record;
+use opscope_cann_raw::additional::MultiThread;
+use opscope_cann_raw::host::{Head, MAGIC, level};
+use opscope_cann_raw::monitor::{Cycles, Traffic, to_cube};
 use opscope_testing::companions;
 use serde_json::Value;
 
@@ -438,6 +442,50 @@ fn a_950_shows_blocks_on_its_cores_and_the_work_of_data_processing_units() {
         .expect("space on disk");
     let losses = place.done(&["analyze", &prof, "--json"]).json()["losses"].to_string();
     assert!(losses.contains("compact.dpu_track") && losses.contains("additional.dpu_hccl_info"), "{losses}");
+}
+
+#[test]
+fn monitors_of_cores_and_notes_on_helping_threads_are_read_from_a_910b() {
+    let place = Place::new();
+    let prof = sample(&place, &[]);
+    let device = place.path(&prof).join("device_0");
+    let settings = device.join("sample.json");
+    let text = std::fs::read_to_string(&settings).expect("the settings");
+    let mut json: Value = serde_json::from_str(&text).expect("JSON");
+    json["instrProfilingFreq"] = 1_000.into();
+    std::fs::write(&settings, json.to_string()).expect("space on disk");
+    let clock = std::fs::read_to_string(device.join("dev_start.log.0")).expect("a clock's file");
+    let begin = clock.lines().find_map(|line| line.strip_prefix("cntvct: ")).expect("a reading");
+    let begin: u64 = begin.trim().parse().expect("a number");
+    // 1 ms apart on the device's counter of 50 MHz, and one at a time that can't be.
+    let times = [begin, begin + 50_000, begin + 100_000, 7];
+    let readings = (0..).zip(times).flat_map(|(k, time)| {
+        let traffic = Traffic { flux: [10, 20], time, ..Traffic::default() };
+        to_cube(Cycles { counts: [0, 0, 250 * k, 0, 0, 0], time: 0 }, traffic)
+    });
+    let monitors = device.join("data/instr.group_0_aic.0.slice_0");
+    std::fs::write(monitors, readings.collect::<Vec<u8>>()).expect("space on disk");
+    let mut note = Vec::new();
+    let head = Head { magic: MAGIC, level: level::COMMUNICATION, thread: 1, ..Head::default() };
+    MultiThread { head, count: 2, threads: std::array::from_fn(|k| 100 + k as u32) }.append_to(&mut note);
+    // A record of which the rest is lost.
+    note.extend([0x5A; 9]);
+    let notes = place.path(&prof).join("host/data/aging.additional.Multi_Thread.slice_0");
+    std::fs::write(notes, note).expect("space on disk");
+
+    let query = "SELECT counter, unit, value FROM counter_values WHERE counter LIKE '%_group0%' AND value > 0 \
+                 ORDER BY counter, time_ns";
+    let rows = place.done(&["sql", &prof, query, "--json"]).json()["rows"].take();
+    let rows = rows.as_array().expect("rows").iter();
+    let told: Vec<String> =
+        rows.map(|row| format!("{} {} {}", row["counter"], row["value"], row["unit"])).collect();
+    let busy = r#""aic_core0_group0 cube busy" 25.0 "%""#;
+    let flux = |way, value| format!(r#""biu_group0 bandwidth {way}" {value} """#);
+    let expected = [vec![busy.to_owned(); 2], vec![flux("read", "10.0"); 3], vec![flux("write", "20.0"); 3]];
+    assert_eq!(told, expected.concat());
+    let losses = place.done(&["info", &prof, "--json"]).json()["losses"].to_string();
+    assert!(losses.contains("instr.group_0_aic") && losses.contains("sample-without-time"), "{losses}");
+    assert!(losses.contains("additional.Multi_Thread") && !losses.contains("unread"), "{losses}");
 }
 
 /// The raw directories among the reference data that have results of the vendor's own tool.

@@ -38,7 +38,7 @@ struct Lack {
     reason: &'static str,
 }
 
-const LACKS: [Lack; 18] = [
+const LACKS: [Lack; 19] = [
     Lack {
         forms: &[Imported, Folder, Tables, Database, Timeline],
         paths: &["/path", "/losses/*/profile"],
@@ -90,6 +90,16 @@ const LACKS: [Lack; 18] = [
         forms: &[Tables, Timeline],
         paths: &["/tasks/control"],
         reason: "of chosen inferences tables and timelines show the tasks within them only",
+    },
+    Lack {
+        forms: &[Folder, Tables],
+        paths: &[
+            "/metrics/aic_block_time_mean",
+            "/metrics/aic_block_time_longest",
+            "/metrics/aiv_block_time_mean",
+            "/metrics/aiv_block_time_longest",
+        ],
+        reason: "tables have no times of single blocks, and a timeline those of the first and the last",
     },
     Lack { forms: &[Timeline], paths: &["/metrics"], reason: "a timeline has no counters of single tasks" },
     Lack {
@@ -188,7 +198,12 @@ const UNASKED: [(&[Form], &[&str], &str); 7] = [
 
 /// Counters that a form lacks, by the first words of their names, `*` for any word; all others of the raw
 /// directory it has under the same names.
-const COUNTERLESS: [(&[Form], &[&str], &str); 8] = [
+const COUNTERLESS: [(&[Form], &[&str], &str); 9] = [
+    (
+        &[Folder, Tables, Database, Timeline],
+        &["CCU"],
+        "the rates of the units' channels are in a table alone",
+    ),
     (&[Tables, Timeline], &["network device"], "a timeline has nothing of network devices"),
     (&[Tables, Timeline], &["accelerator"], "a timeline has the highest level of all accelerators only"),
     (
@@ -239,7 +254,7 @@ struct Profile {
 /// The golden directories, and generated ones of every chip, mode and layout.
 fn profiles(place: &Place) -> Vec<Profile> {
     let mut profiles = Vec::new();
-    for chip in ["910b", "910", "310p", "310"] {
+    for chip in ["910b", "910", "310p", "310", "950"] {
         for (mode, layout) in [
             ("static", "modern"),
             ("static", "2022"),
@@ -247,7 +262,12 @@ fn profiles(place: &Place) -> Vec<Profile> {
             ("dynamic", "modern"),
             ("graph", "modern"),
         ] {
-            if mode == "graph" && !["910b", "310p"].contains(&chip) {
+            let exists = match (mode, layout) {
+                ("graph", _) => ["910b", "310p", "950"].contains(&chip),
+                // There was no 950 then.
+                (_, layout) => chip != "950" || layout == "modern",
+            };
+            if !exists {
                 continue;
             }
             let name = format!("{chip}-{mode}-{layout}");
