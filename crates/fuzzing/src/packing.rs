@@ -98,6 +98,19 @@ pub(crate) const PROFILE: &[&str] = &[
     "device_0/data/77-CpuUsage.data.0.slice_0",
     "host/data/host_sys_mem.data.slice_0",
     "host/data/host_sys_cpu.data.slice_0",
+    "host/data/aging.additional.hccl_info.slice_0",
+    "host/data/aging.compact.hccl_op_info.slice_0",
+    "host/data/aging.additional.Multi_Thread.slice_0",
+    "host/data/aging.compact.dpu_track.slice_0",
+    "host/data/aging.additional.dpu_hccl_info.slice_0",
+    "host/data/unaging.additional.ccu_group_info.slice_0",
+    "host/data/unaging.additional.ccu_wait_signal_info.slice_0",
+    "device_0/data/ccu0.instr.0.slice_0",
+    "device_0/data/ccu1.stat.0.slice_0",
+    "device_0/data/stars_block.data.0.slice_0",
+    "device_0/data/instr.biu_perf_group0_aic.0.slice_0",
+    "device_0/data/instr.group_0_aic.0.slice_0",
+    "device_0/data/instr.group_0_aiv0.0.slice_0",
 ];
 
 /// The names that outputs of the Ascend tools can have.

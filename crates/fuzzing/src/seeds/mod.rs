@@ -9,7 +9,7 @@ use opscope_formats::megengine;
 use opscope_testing::{caffe_file, ge_dump, megengine_file, om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
-use self::profiles::{board, exports, recorded, samples, space};
+use self::profiles::{board, exports, further_files, recorded, samples, space};
 use self::ranks::ranks;
 use self::texts::{
     CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, OPENVINO_NETWORK, ROCM, ROCM_JSON,
@@ -47,6 +47,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     let work = tempfile::tempdir().expect("a temporary directory");
     for (number, options) in samples().into_iter().enumerate() {
         let profile = write_sample(&work.path().join(number.to_string()), options).expect("space on disk");
+        further_files(&profile, options);
         save(corpus, "cann", &format!("sample_{number}"), &pack(&profile, PROFILE, (number % 8) as u8));
         if number < 2 {
             exports(corpus, &profile, &work.path().join(format!("out_{number}")), number);

@@ -7,7 +7,10 @@ use opscope_cann::{
     Data, ExportOptions, Joined, SampleLayout, SampleMode, SampleOptions, discover, export_summary,
     export_timeline,
 };
-use opscope_cann_raw::Chip;
+use opscope_cann_raw::additional::MultiThread;
+use opscope_cann_raw::host::{Head, MAGIC, level};
+use opscope_cann_raw::monitor::{Cycles, Traffic, to_cube};
+use opscope_cann_raw::{Chip, Record};
 
 use super::corpus::{copy, copy_as, files, has, name_of, save};
 use crate::packing::{BOARD, OUTPUTS, PROFILE, pack};
@@ -72,6 +75,29 @@ pub(super) fn samples() -> Vec<SampleOptions> {
     let (chip, mode, layout) = (Chip::V6_1_0, SampleMode::Collective, SampleLayout::Current);
     samples.push(SampleOptions { chip, tasks: 6, mode, layout, seed: 1 });
     samples
+}
+
+/// Adds files to a raw directory of today's that no sample has: of monitors beside cores, and of threads that help
+/// others.
+pub(super) fn further_files(profile: &Path, options: SampleOptions) {
+    if options.layout != SampleLayout::Current || !options.chip.has_stars() {
+        return;
+    }
+    let (host, device) = (profile.join("host/data"), profile.join("device_0/data"));
+    let readings = (1..4).flat_map(|k: u16| {
+        let time = u64::from(k) * 1_000;
+        to_cube(Cycles { counts: [k; 6], time }, Traffic { time, ..Traffic::default() })
+    });
+    let mut note = Vec::new();
+    let head = Head { magic: MAGIC, level: level::COMMUNICATION, thread: 1, ..Head::default() };
+    MultiThread { head, count: 2, threads: std::array::from_fn(|k| k as u32) }.append_to(&mut note);
+    let files = [
+        (device.join("instr.group_0_aic.0.slice_0"), readings.collect()),
+        (host.join("aging.additional.Multi_Thread.slice_0"), note),
+    ];
+    for (path, bytes) in files {
+        std::fs::write(path, bytes).expect("space on disk");
+    }
 }
 
 /// The exports that opscope makes of a profile, as inputs of the readers of such files.
