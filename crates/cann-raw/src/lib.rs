@@ -23,7 +23,9 @@
 //! ```text
 //! slice_writer                                             files of records
 //! capture                                                  layouts of notes on captured graphs
-//! host  additional  device  samples  links  cache  monitor  preparation  launching  ccu  dpu  nano  legacy  board    layouts
+//! host  additional  launching  ccu  dpu                    layouts
+//! device  samples  links  cache  monitor  preparation      layouts
+//! nano  legacy  board                                      layouts
 //! record  field                                            a layout's table, and the types in it
 //! chip  hash                                               numbers of processors, hashes of names
 //! ```

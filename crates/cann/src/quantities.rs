@@ -130,11 +130,11 @@ pub(crate) const NETWORK_DEVICE_VALUES: [(&str, &str, &str, usize); 19] = [
 pub(crate) const SIO_EVENTS: [&str; 8] =
     ["req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx"];
 
-/// What a core's units did over time: the process of timelines for it.
+/// The process of timelines for the work of cores' units over time.
 pub(crate) const INSTRUCTIONS: &str = "Biu Perf";
 
-/// The counter of a value of a monitor beside a core or a group of cores, and its unit, by the names that timelines have
-/// for the monitor and the value: `aic_core0_group0`, `Cube(%)`.
+/// The counter of a value of a monitor beside a core or a group of cores, and its unit, by the names that timelines
+/// have for the monitor and the value: `aic_core0_group0`, `Cube(%)`.
 pub(crate) fn monitored(monitor: &str, value: &str) -> (String, &'static str) {
     let (value, unit) = match value.strip_suffix("(%)") {
         Some(value) => (format!("{value} busy"), "%"),

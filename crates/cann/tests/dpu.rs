@@ -323,7 +323,7 @@ proptest! {
         let shown = joined.data.host.dpu.tasks.len() + joined.data.host.dpu.steps.len();
         prop_assert!(shown <= 1_024 / 64 + 2_048 / 256);
         prop_assert!(common::timeline(&joined).iter().all(Value::is_object));
-        // Those that would last for centuries are no tasks of a trace.
+        // Tasks that would last for centuries are none of a trace.
         prop_assert!(of_units(&to_trace(&joined)).len() <= shown);
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn units(catalogue: &Catalogue, mut kernels: DpuKernelTable, losses: 
         Some(HOST_MAGIC),
         losses,
         |table: &mut DpuTaskTable, raw: DpuTrack, _| {
-            // Of these records nothing but the unit's own tells the kind of device.
+            // All records of this file are of such units, also where the kind of device is left out.
             let device = raw.device & DEVICE_BITS;
             let DpuTrack { head, stream, task, task_type: kind, start, .. } = raw;
             if head.time < start {
@@ -64,7 +64,7 @@ pub(super) fn units(catalogue: &Catalogue, mut kernels: DpuKernelTable, losses: 
                 stage: raw.stage,
                 plane: raw.plane,
                 notify: raw.notify,
-                // What isn't a number couldn't be shown.
+                // JSON has no word for a value that is no number.
                 estimate: if raw.estimate.is_finite() { raw.estimate } else { 0.0 },
                 size: raw.size,
                 reduction: raw.reduction,

@@ -142,7 +142,8 @@ impl Append for CompactEdges {
     }
 }
 
-/// Starts and ends of `stars_soc.data`, 32-byte form, each kind in the order of the file. The stream isn't recorded; it is known from the host's side.
+/// Starts and ends of `stars_soc.data`, 32-byte form, each kind in the order of the file. The stream isn't recorded;
+/// it is known from the host's side.
 pub(super) fn compact_edges(streams: &[Stream], losses: &mut Losses) -> CompactEdges {
     decode(streams, Some(DEVICE_MAGIC), losses, |all: &mut CompactEdges, raw: AnyCompactLog, _| {
         let CompactEdges { tasks: edges, fused, blocks } = all;

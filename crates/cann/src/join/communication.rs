@@ -35,8 +35,8 @@ columns! {
 }
 
 columns! {
-    /// Collective operations that were launched, by thread and time; those behind of which only further threads
-    /// launched steps.
+    /// Collective operations that were launched, by thread and time; behind them those whose steps further threads
+    /// alone launched.
     CollectiveTable,
     /// A collective operation that was launched.
     Collective {
@@ -68,7 +68,7 @@ pub(super) fn communication(host: &HostTables, tasks: &HostTaskTable, captured: 
     }
     let calls = threads(&host.api);
     let tracks = &host.task_tracks;
-    // What others launched comes first, so that those whom further threads help have their operations.
+    // Threads that help others come last, so that those have their operations by then.
     let mut ranges = thread_ranges(tracks.thread());
     ranges.sort_by_key(|(start, _)| host.helpers.thread().binary_search(&tracks.thread()[*start]).is_ok());
     let mut operations = Operations::default();

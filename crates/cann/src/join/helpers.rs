@@ -21,7 +21,7 @@ pub(super) struct Owners<'a> {
 }
 
 impl<'a> Owners<'a> {
-    /// Those of a thread; nothing for one that helps none.
+    /// The owners of a thread; nothing for one that helps none.
     pub(super) fn of_thread(
         table: &'a HelperTable,
         api: &'a ApiTable,

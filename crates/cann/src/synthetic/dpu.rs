@@ -41,7 +41,7 @@ impl Units {
         Self { clockwork, tracks, steps }
     }
 
-    /// What the units do from `time` on in the round of a number, for a group of ranks.
+    /// The work of the units from `time` on in the round of a number, for a group of ranks.
     pub(super) fn round(&mut self, host: &mut HostFiles, time: u64, k: u32, group: u64) -> io::Result<()> {
         let [kernel, send, wait] = TEXTS.map(hash_of);
         let head = |end, length| Head {

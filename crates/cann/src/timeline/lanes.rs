@@ -259,6 +259,8 @@ mod tests {
         let lanes = Lanes::new(Dialect::Accelerated, 4_242, Chip::V4_1_0, &[Layer::Hardware, Layer::Cann]);
         assert_eq!(lanes.pid(Layer::Hardware, Some(0)), 4_344_256);
         assert_eq!(lanes.pid(Layer::Cann, None), 4_344_063);
+        let of_units = Lanes::new(Dialect::Accelerated, 7, Chip::V6_1_0, &[Layer::CoreUse, Layer::Dpu]);
+        assert_ne!(of_units.pid(Layer::CoreUse, Some(0)), of_units.pid(Layer::Dpu, Some(0)));
         let shown = [Layer::Hbm, Layer::Nic, Layer::NpuMemory, Layer::Overlap];
         let number = |chip, layer| {
             let lanes = Lanes::new(Dialect::Plain, 4_242, chip, &shown);
