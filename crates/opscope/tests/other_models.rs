@@ -34,6 +34,8 @@ fn an_offline_model_is_described_by_its_compilation_operators_and_sizes() {
         "image:0 float16 [1,3,8,8]",
         "1 operator of 2 before",
         "AIcoreEngine 3",
+        "workspace  4.50 KiB",
+        "needed by  conv/relu",
         "graph",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");

@@ -72,6 +72,16 @@ fn described(tensor: &Tensor) -> Content {
     Block(fields)
 }
 
+/// The places in the model's memory, by the names of their fields.
+fn places(operator: &Operator) -> [(&'static str, Vec<i64>); 3] {
+    let workspaces = |part: usize| operator.workspaces.iter().map(|place| place[part]).collect();
+    [
+        ("output_i", operator.output_offsets.clone()),
+        ("workspace", workspaces(0)),
+        ("workspace_bytes", workspaces(1)),
+    ]
+}
+
 fn operator(operator: &Operator) -> Field {
     let mut fields =
         vec![one("name", Text(operator.name.clone())), one("type", Text(operator.op_type.to_owned()))];
@@ -83,6 +93,9 @@ fn operator(operator: &Operator) -> Field {
     }
     fields.push(one("has_out_attr", Word("true".to_owned())));
     fields.push(one("id", Word("7".to_owned())));
+    for (name, numbers) in places(operator) {
+        fields.extend(numbers.into_iter().map(|number| several(name, Word(number.to_string()))));
+    }
     fields.extend(operator.input_tensors.iter().map(|tensor| several("input_desc", described(tensor))));
     fields.extend(operator.output_tensors.iter().map(|tensor| several("output_desc", described(tensor))));
     fields.extend(operator.graphs.iter().map(|name| several("subgraph_name", Text(name.clone()))));
@@ -148,7 +161,9 @@ fn json_quoted(text: &str) -> String {
 
 fn push_json(out: &mut String, fields: &[Field], depth: usize) {
     // What ATC leaves out.
-    let mut names: Vec<&str> = fields.iter().map(|field| field.name).filter(|name| *name != "data").collect();
+    let is_left_out = |name: &&str| ["data", "workspace", "workspace_bytes"].contains(name);
+    let mut names: Vec<&str> =
+        fields.iter().map(|field| field.name).filter(|name| !is_left_out(name)).collect();
     names.sort_unstable();
     names.dedup();
     if names.is_empty() {
@@ -291,6 +306,9 @@ fn onnx_node(operator: &Operator, read: &[&str], level: Level) -> Field {
         }
         for (name, value) in [("id", 7), ("stream_id", 0), ("input_desc_nums", 1)] {
             attributes.extend(onnx_value(name, &Value::Int(value), level));
+        }
+        for (name, numbers) in places(operator) {
+            attributes.extend(onnx_value(name, &Value::Ints(numbers), level));
         }
         onnx_tensors("input", &operator.input_tensors, level, &mut attributes);
         let constant: Vec<Tensor> = operator.constant.iter().map(|(tensor, ..)| tensor.clone()).collect();

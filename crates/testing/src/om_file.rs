@@ -108,6 +108,10 @@ pub struct Operator {
     pub graphs: Vec<String>,
     /// A constant's sizes, and where its data lie among the weights.
     pub constant: Option<(Tensor, i64, i64)>,
+    /// Where in the model's memory its outputs lie.
+    pub output_offsets: Vec<i64>,
+    /// Where in the model's memory its workspaces lie, each with its bytes.
+    pub workspaces: Vec<[i64; 2]>,
 }
 
 impl Operator {
@@ -217,6 +221,15 @@ impl Writer {
             };
             message = message.message(10, &Message::new().bytes(1, key).message(2, &value));
         }
+        let workspaces =
+            |part: usize| operator.workspaces.iter().map(|place| place[part]).collect::<Vec<_>>();
+        for (field, numbers) in
+            [(29, operator.output_offsets.clone()), (30, workspaces(0)), (31, workspaces(1))]
+        {
+            if !numbers.is_empty() {
+                message = message.packed(field, &numbers);
+            }
+        }
         for tensor in &operator.input_tensors {
             let described = self.tensor(tensor, None);
             message = message.message(33, &described);
@@ -319,12 +332,20 @@ pub fn small_graph() -> Vec<Operator> {
         engine(Operator::new("trans_TransData_0", "TransData", &[("image:0", image())], blocked())),
         Operator::constant("weights", filter(), 0, 4608),
         Operator::constant("bias", Tensor::plain(&[8]), 4608, 16),
-        engine(Operator::new(
-            "conv/relu",
-            "Conv2D",
-            &[("trans_TransData_0:0", blocked()), ("weights:0", filter()), ("bias:0", Tensor::plain(&[8]))],
-            result(),
-        ))
+        engine(Operator {
+            output_offsets: vec![1024],
+            workspaces: vec![[0, 4096], [8192, 512]],
+            ..Operator::new(
+                "conv/relu",
+                "Conv2D",
+                &[
+                    ("trans_TransData_0:0", blocked()),
+                    ("weights:0", filter()),
+                    ("bias:0", Tensor::plain(&[8])),
+                ],
+                result(),
+            )
+        })
         .with("_datadump_original_op_names", texts(&["conv", "relu"]))
         .with("_datadump_original_op_types", texts(&["Conv2D", "Relu"]))
         .with("pass_name", texts(&["TbeConvReluFusionPass"]))

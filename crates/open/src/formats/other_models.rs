@@ -14,7 +14,7 @@ pub static OM: Format = Format {
         kind: FormatKind::Model,
         from: "ATC of CANN, seen in 8.0 and in those of phones (2020)",
         reads: "operators with shapes, formats, attributes, engines and the operators and passes that each was made \
-                of; chip, versions, memory, parts; plain weights where they lie",
+                of; chip, versions, memory and the places in it, parts; plain weights where they lie",
         written_by: None,
         lacks: "tasks and kernels; weights in the device's order; encrypted models; those of boards (PICO)",
         tried: Tried::RealFiles,

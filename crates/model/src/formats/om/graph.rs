@@ -17,7 +17,7 @@ use super::attributes::{Attribute, AttributeValue, Dictionary};
 use super::container::Partition;
 use super::operator::{Described, Operator};
 use crate::proto::{AttributeProto, NodeProto};
-use crate::provenance::Origin;
+use crate::provenance::{Origin, StatedValue};
 
 /// Lists of more elements aren't kept as attributes.
 const MOST_LISTED: usize = 32;
@@ -50,6 +50,8 @@ struct Reader<'b, 'r> {
     assembly: Assembly,
     cut: Vec<String>,
     unconnected: Told,
+    /// The most memory that an operator needs beside its values, and its name.
+    workspace: (u64, String),
 }
 
 /// The operator that runs a graph.
@@ -87,6 +89,7 @@ pub(super) fn assemble<'b>(
         assembly: Assembly::new(&String::from_utf8_lossy(name.bytes)),
         cut: Vec::new(),
         unconnected: Told::default(),
+        workspace: (0, String::new()),
     };
     reader.graph(*first, None, 0)?;
     if !reader.assembly.has_outputs() {
@@ -109,7 +112,11 @@ pub(super) fn assemble<'b>(
         fields.fault
     };
     let left = reader.graphs.len().saturating_sub(reader.entered.len());
-    let Reader { mut assembly, cut, unconnected, .. } = reader;
+    let Reader { mut assembly, cut, unconnected, workspace: (bytes, operator), .. } = reader;
+    if bytes > 0 {
+        assembly.provenance.state("workspace", "largest_workspace_bytes", StatedValue::Bytes(bytes));
+        assembly.provenance.state_text("needed by", "largest_workspace_of", operator);
+    }
     let losses = &mut assembly.provenance.losses;
     losses.extend(
         fault.map(|fault| format!("the model's graph is damaged: {fault}; what comes before was read")),
@@ -298,6 +305,20 @@ impl<'b> Reader<'b, '_> {
         if inputs_described.iter().any(Described::is_there) {
             let layouts = inputs_described.iter().map(|it| it.layout.as_str());
             attributes.push(assembly::strings("input_layouts", layouts));
+        }
+        for (name, numbers) in [
+            ("output_offsets", &operator.output_offsets),
+            ("workspace_offsets", &operator.workspace_offsets),
+            ("workspace_bytes", &operator.workspace_bytes),
+        ] {
+            if (1..=MOST_LISTED).contains(&numbers.len()) {
+                attributes.push(assembly::ints(name, &numbers[..]));
+            }
+        }
+        let workspace = operator.workspace_bytes.iter().filter_map(|bytes| u64::try_from(*bytes).ok());
+        let workspace = workspace.fold(0, u64::saturating_add);
+        if workspace > self.workspace.0 {
+            self.workspace = (workspace, assembly::shortened(&operator.name));
         }
         let names: Vec<String> = (0..outputs.len()).map(|output| value(&operator.name, output)).collect();
         for (name, described) in names.iter().zip(&outputs) {

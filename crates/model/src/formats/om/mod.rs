@@ -64,7 +64,9 @@ fn model(
 ) -> Result<Assembly, FormatError> {
     let (dictionary, mut losses) = Dictionary::of(message);
     let mut assembly = graph::assemble(message, &dictionary, file, weights, written)?;
+    let plan = std::mem::take(&mut assembly.provenance.stated);
     facts::of_model(message, &dictionary, &mut assembly.provenance);
+    assembly.provenance.stated.extend(plan);
     losses.append(&mut assembly.provenance.losses);
     assembly.provenance.losses = losses;
     Ok(assembly)

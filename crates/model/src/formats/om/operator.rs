@@ -6,6 +6,8 @@
 //! | 5 | inputs, each `operator:output`, empty where left out | 3 | sizes (1) as the device has them |
 //! | 10 | attributes | 4 | format, such as `NC1HWC0` |
 //! | 22 | stream | 5 | attributes |
+//! | 29 | where in the model's memory its outputs lie | | |
+//! | 30, 31 | where its workspaces lie, and their bytes | | |
 //! | 33, 34 | descriptions of inputs and outputs | 10, 11 | bytes; bytes of weights |
 //! | 35 | names of the graphs that it runs | 18 | offset among the weights |
 
@@ -27,6 +29,9 @@ pub(super) struct Operator<'b> {
     pub input_tensors: Vec<Message<'b>>,
     pub output_tensors: Vec<Message<'b>>,
     pub subgraphs: Vec<Cow<'b, str>>,
+    pub output_offsets: Vec<i64>,
+    pub workspace_offsets: Vec<i64>,
+    pub workspace_bytes: Vec<i64>,
 }
 
 impl<'b> Operator<'b> {
@@ -37,6 +42,9 @@ impl<'b> Operator<'b> {
                 1 => operator.name = value.text(),
                 2 => operator.op_type = value.text(),
                 5 => operator.inputs.push(value.text()),
+                29 => value.push_ints(&mut operator.output_offsets),
+                30 => value.push_ints(&mut operator.workspace_offsets),
+                31 => value.push_ints(&mut operator.workspace_bytes),
                 33 => operator.input_tensors.push(value.message()),
                 34 => operator.output_tensors.push(value.message()),
                 35 => operator.subgraphs.push(value.text()),

@@ -74,6 +74,8 @@ fn facts_about_the_compilation_are_told() {
     assert_eq!(fact("soc_version"), Some(StatedValue::Text("Ascend310B4".into())));
     assert_eq!(fact("memory_bytes"), Some(StatedValue::Bytes(11_275_776)));
     assert_eq!(fact("streams"), Some(StatedValue::Count(1)));
+    assert_eq!(fact("largest_workspace_bytes"), Some(StatedValue::Bytes(4608)));
+    assert_eq!(fact("largest_workspace_of"), Some(StatedValue::Text("conv/relu".into())));
     assert!(matches!(fact("partitions"), Some(StatedValue::Text(text)) if text.contains("weights 4.")));
     assert_eq!(model.proto().producer_version.as_deref(), Some("1.11.z.0"));
 }

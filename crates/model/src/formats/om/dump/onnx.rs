@@ -5,7 +5,7 @@
 //!
 //! | attribute | field of `OpDef` |
 //! |---|---|
-//! | `stream_id` | the same |
+//! | `output_i`, `workspace`, `workspace_bytes` | the same |
 //! | `input_desc_dtype:0`, `…_shape:0`, `…_layout:0` | the tensor as the device has it |
 //! | `input_desc_origin_shape:0`, `…_origin_layout:0` | the tensor as the model before had it |
 //! | `input_desc_attr_NAME:0` | an attribute of the tensor |
@@ -30,7 +30,7 @@ use super::schema::TENSOR_JSON;
 const GRAPH: &[u8] = b"subgraph";
 
 /// The members of an operator that aren't read, and so are no attributes.
-const MEMBERS: [&str; 18] = [
+const MEMBERS: [&str; 16] = [
     "id",
     "input_name",
     "src_name",
@@ -38,9 +38,7 @@ const MEMBERS: [&str; 18] = [
     "dst_name",
     "dst_index",
     "input_i",
-    "output_i",
-    "workspace",
-    "workspace_bytes",
+    "stream_id",
     "is_input_const",
     "send_event_id_list",
     "recv_event_id_list",
@@ -99,7 +97,7 @@ struct Node<'b> {
     name: &'b [u8],
     op_type: &'b [u8],
     inputs: Vec<&'b [u8]>,
-    /// Attributes, and the stream, as fields of the operator.
+    /// Attributes, and its places in memory, as fields of the operator.
     attributes: Vec<u8>,
     input_tensors: Tensors,
     output_tensors: Tensors,
@@ -145,8 +143,17 @@ impl<'b> Node<'b> {
         if MEMBERS.contains(&name) {
             return;
         }
-        if name == "stream_id" {
-            return push_number(&mut self.attributes, 22, attribute.int.cast_unsigned());
+        let place = match name {
+            "output_i" => Some(29),
+            "workspace" => Some(30),
+            "workspace_bytes" => Some(31),
+            _ => None,
+        };
+        if let Some(field) = place {
+            return attribute
+                .ints
+                .iter()
+                .for_each(|number| push_number(&mut self.attributes, field, number.cast_unsigned()));
         }
         for (start, tensors) in
             [("input_desc_", &mut self.input_tensors), ("output_desc_", &mut self.output_tensors)]

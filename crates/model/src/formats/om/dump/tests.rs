@@ -24,7 +24,9 @@ fn said(model: &Model) -> Vec<String> {
     };
     let mut said = vec![format!("{:?} to {:?}", names(graph.inputs()), names(graph.outputs()))];
     for node in graph.nodes() {
-        let mut attributes: Vec<String> = node.proto.attribute.iter().map(|it| format!("{it:?}")).collect();
+        // JSON lacks the workspaces.
+        let attributes = node.proto.attribute.iter().filter(|it| !it.name().starts_with("workspace"));
+        let mut attributes: Vec<String> = attributes.map(|it| format!("{it:?}")).collect();
         attributes.sort();
         let cost = Cost::of(model, &shapes, node.id);
         said.push(format!(
@@ -88,6 +90,26 @@ fn an_operator_whose_list_of_origins_is_empty_was_added() {
     let origin = |name: &str| model.origin(model.graph().node_by_name(name).unwrap().id);
     assert_eq!(origin("trans_Cast_0"), None);
     assert_eq!(origin("relu").unwrap().names, ["relu"]);
+}
+
+#[test]
+fn places_in_memory_are_those_of_the_plan_where_the_form_has_them() {
+    let compiled = load(om_file::small(Form::New)).unwrap();
+    for (text, has_workspaces) in [
+        (ge_dump::proto(&small()), true),
+        (ge_dump::onnx(&small(), Level::All), true),
+        (ge_dump::json(&small()), false),
+    ] {
+        let model = load(text).unwrap();
+        let conv = model.graph().node_by_name("conv/relu").unwrap();
+        assert_eq!(conv.attributes.ints("output_offsets"), Some(&[1024][..]));
+        assert_eq!(conv.attributes.ints("workspace_bytes"), has_workspaces.then_some(&[4096, 512][..]));
+        let fact = |model: &Model| {
+            let stated = &model.provenance().stated;
+            stated.iter().find(|fact| fact.key == "largest_workspace_bytes").map(|fact| fact.value.clone())
+        };
+        assert_eq!(fact(&model), fact(&compiled).filter(|_| has_workspaces));
+    }
 }
 
 #[test]
@@ -220,9 +242,9 @@ fn large_numbers_circles_and_endless_nesting_are_told() {
         .to_string();
     assert!(error.contains("circle"), "{error}");
     let text =
-        "graph {\n  op {\n    name: \"a\"\n    type: \"Relu\"\n    stream_id: 99999999999999999999\n  }\n}\n";
+        "graph {\n  op {\n    name: \"a\"\n    type: \"Relu\"\n    workspace: 99999999999999999999\n  }\n}\n";
     let losses = load(text).unwrap().provenance().losses.clone();
-    assert!(losses[0].contains("stream_id 99999999999999999999"), "{losses:?}");
+    assert!(losses[0].contains("workspace 99999999999999999999"), "{losses:?}");
     let deep = format!("graph {{\n  op {{\n    name: \"a\"\n  }}\n  op {{\n{}", "attr {\n".repeat(1_000_000));
     let model = load(deep).unwrap();
     assert_eq!((model.graph().node_count(), model.provenance().losses.len()), (1, 1));
