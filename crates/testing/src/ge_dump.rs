@@ -160,7 +160,7 @@ fn json_quoted(text: &str) -> String {
 }
 
 fn push_json(out: &mut String, fields: &[Field], depth: usize) {
-    // What ATC leaves out.
+    // ATC leaves these out.
     let is_left_out = |name: &&str| ["data", "workspace", "workspace_bytes"].contains(name);
     let mut names: Vec<&str> =
         fields.iter().map(|field| field.name).filter(|name| !is_left_out(name)).collect();
@@ -199,7 +199,7 @@ pub fn json(graphs: &[(&str, Vec<Operator>)]) -> String {
     out
 }
 
-/// What is in a dump: `DUMP_GE_GRAPH`.
+/// The content of a dump: `DUMP_GE_GRAPH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// All: 1.

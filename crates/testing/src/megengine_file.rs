@@ -31,7 +31,7 @@ pub struct Operator {
     pub name: String,
     /// The values that it reads, by their numbers.
     pub inputs: Vec<i32>,
-    /// Those that it makes, with their names and sizes.
+    /// The values that it makes, with their names and sizes.
     pub outputs: Vec<(i32, String, Vec<i32>)>,
     /// The tensors that it stores: name, sizes, data.
     pub tensors: Vec<(String, Vec<i32>, Vec<u8>)>,

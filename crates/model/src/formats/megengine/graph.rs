@@ -126,7 +126,7 @@ impl<'b> Reader<'b> {
             }
         }
         let user_info = table.table(root.metadata).map(|metadata| metadata.bytes(root.user_info));
-        // What isn't text is an object of Python's.
+        // Objects of Python's are no text.
         let user_info = user_info.and_then(|bytes| str::from_utf8(bytes).ok());
         let user_info = user_info.filter(|text| !text.contains(char::is_control));
         let provenance = &mut self.assembly.provenance;

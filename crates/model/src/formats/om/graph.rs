@@ -29,7 +29,7 @@ const GRAPH: u32 = 7;
 const OPERATOR: u32 = 6;
 const GRAPH_OUTPUT: u32 = 5;
 
-/// What a graph was written as, and so what it leaves unsaid.
+/// The occasion on which a graph was written, which decides what it leaves unsaid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     /// As a model: what no operator runs is not part of it.
