@@ -1,22 +1,30 @@
-//! Text in other encodings than UTF-8: UTF-16 is turned into it, others are told by their names.
+//! Text in other encodings than UTF-8: UTF-16 with its mark and GB 18030 are turned into it, others are told by
+//! their names.
 
-/// The marks at the begin of text in UTF-16, and whether the low byte of a unit comes first.
-const MARKS: [([u8; 2], bool); 2] = [([0xFF, 0xFE], true), ([0xFE, 0xFF], false)];
+use encoding_rs::{Encoding, GB18030, UTF_16BE, UTF_16LE};
 
-/// Whether text begins as UTF-16 does.
-pub fn is_utf16(bytes: &[u8]) -> bool {
-    MARKS.iter().any(|(mark, _)| bytes.starts_with(mark))
+/// The name of GB 18030, of which GBK, as Chinese editions of spreadsheets save tables, is a part.
+const GBK: &str = "GBK (GB 18030)";
+
+/// How much of a text its encoding is told by. No line of headings is longer.
+const LOOKED_AT: usize = 1 << 16;
+
+/// The encoding of text that is turned into UTF-8, by its begin: UTF-16 by its mark, GB 18030 by the letters of
+/// the first line.
+pub fn turned_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    match Encoding::for_bom(bytes) {
+        Some((encoding, _)) if encoding == UTF_16LE || encoding == UTF_16BE => return Some(encoding),
+        Some(_) => return None,
+        None => {}
+    }
+    let line = bytes[..bytes.len().min(LOOKED_AT)].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    (other_encoding(line) == Some(GBK)).then_some(GB18030)
 }
 
-/// Text in UTF-16 with its mark, as UTF-8 without; whatever is no letter becomes U+FFFD. `None` if there is no mark.
-pub fn from_utf16(bytes: &[u8]) -> Option<String> {
-    let (_, low_first) = *MARKS.iter().find(|(mark, _)| bytes.starts_with(mark))?;
-    let unit = |pair: &[u8]| {
-        let pair = [pair[0], pair[1]];
-        if low_first { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
-    };
-    let letters = char::decode_utf16(bytes[2..].chunks_exact(2).map(unit));
-    Some(letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+/// Text in an encoding that is turned, as UTF-8 without a mark; whatever is no letter becomes U+FFFD. `None` if it
+/// is in no such encoding.
+pub fn to_utf8(bytes: &[u8]) -> Option<String> {
+    turned_encoding(bytes).map(|encoding| encoding.decode(bytes).0.into_owned())
 }
 
 /// The encoding that text seems to have; `None` for UTF-8, and for what is no text.
@@ -24,13 +32,13 @@ pub fn from_utf16(bytes: &[u8]) -> Option<String> {
 /// The bytes may be cut off within a letter.
 pub fn other_encoding(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    if is_utf16(bytes) || has_zero_halves(bytes) {
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || has_zero_halves(bytes) {
         return Some("UTF-16");
     }
     match std::str::from_utf8(bytes) {
         Ok(_) => None,
         Err(error) if error.error_len().is_none() => None,
-        Err(_) => is_gbk(bytes).then_some("GBK (GB 18030)"),
+        Err(_) => is_gbk(bytes).then_some(GBK),
     }
 }
 
@@ -81,10 +89,21 @@ mod tests {
     fn utf_16_of_both_orders_becomes_utf_8() {
         for low_first in [true, false] {
             let bytes = utf16("a,任务\n😀", low_first);
-            assert_eq!(from_utf16(&bytes).as_deref(), Some("a,任务\n😀"));
-            assert_eq!(from_utf16(&bytes[..bytes.len() - 1]).as_deref(), Some("a,任务\n\u{fffd}"));
+            assert_eq!(to_utf8(&bytes).as_deref(), Some("a,任务\n😀"));
+            assert_eq!(to_utf8(&bytes[..bytes.len() - 1]).as_deref(), Some("a,任务\n\u{fffd}"));
         }
-        assert_eq!(from_utf16(b"a,b"), None);
+        assert_eq!(to_utf8(b"a,b"), None);
+    }
+
+    #[test]
+    fn gb_18030_is_turned_by_the_letters_of_the_first_line() {
+        // "任务" in GBK, and a letter of four bytes.
+        assert_eq!(to_utf8(b"a,\xc8\xce\xce\xf1\n1,\x94\x39\xda\x33").as_deref(), Some("a,任务\n1,💩"));
+        assert_eq!(to_utf8(b"\xc8\xce\n\xff").as_deref(), Some("任\n\u{fffd}"));
+        // Below headings in ASCII, bytes may be of any encoding.
+        for kept in [&b"a,b\n\xc8\xce"[..], "任\n".as_bytes(), "\u{feff}任\n".as_bytes(), b"\xc8\x01\n"] {
+            assert_eq!(to_utf8(kept), None, "{kept:?}");
+        }
     }
 
     #[test]
@@ -92,7 +111,7 @@ mod tests {
         // "任务" and "时长" in GBK.
         let gbk = b"\xc8\xce\xce\xf1,\xca\xb1\xb3\xa4(us)\n1,2\n";
         for length in [1, 3, 4, 8, gbk.len()] {
-            let expected = (length > 1).then_some("GBK (GB 18030)");
+            let expected = (length > 1).then_some(GBK);
             assert_eq!(other_encoding(&gbk[..length]), expected, "{length}");
         }
         assert_eq!(other_encoding("任务,时长\n".as_bytes()), None);

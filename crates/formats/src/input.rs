@@ -1,4 +1,4 @@
-//! The bytes of an input file, compressed or not; text in UTF-16 becomes UTF-8.
+//! The bytes of an input file, compressed or not; text in UTF-16 or GB 18030 becomes UTF-8.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -49,12 +49,12 @@ impl Deref for Input {
 
 impl Input {
     /// Maps a file into memory, or unpacks it there if it is compressed. Where the compression is
-    /// cut off or damaged, what stands before that is kept. Text in UTF-16, which begins with its mark, is turned
-    /// into UTF-8.
+    /// cut off or damaged, what stands before that is kept. Text in UTF-16, which begins with its mark, and in
+    /// GB 18030, which the first line tells, is turned into UTF-8.
     ///
     /// # Errors
-    /// Errors of the system, compression that gives nothing, and more unpacked bytes, or more text in UTF-16,
-    /// than a third of the memory that may be taken.
+    /// Errors of the system, compression that gives nothing, and more unpacked bytes, or more text in another
+    /// encoding, than a third of the memory that may be taken.
     pub fn open(path: &Path) -> io::Result<Self> {
         Self::open_until(path, &|| false)
     }
@@ -72,20 +72,19 @@ impl Input {
         unpacked.into_utf8(unpacked_limit())
     }
 
-    /// The same in UTF-8, if it is text in UTF-16.
+    /// The same in UTF-8, if it is text in another encoding that is turned.
     fn into_utf8(self, limit: u64) -> io::Result<Self> {
-        if !encoding::is_utf16(&self) {
-            return Ok(self);
-        }
+        let Some(encoding) = encoding::turned_encoding(&self) else { return Ok(self) };
         if self.len() as u64 > limit {
             let text = format!(
-                "it has more than {} of text in UTF-16, a third of the memory that may be taken; save it as UTF-8, \
+                "it has more than {} of text in {}, a third of the memory that may be taken; save it as UTF-8, \
                  or allow more with --memory",
-                units::bytes(limit as f64)
+                units::bytes(limit as f64),
+                encoding.name().to_uppercase()
             );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
-        let bytes = encoding::from_utf16(&self).unwrap_or_default().into_bytes();
+        let bytes = encoding::to_utf8(&self).unwrap_or_default().into_bytes();
         Ok(match self {
             Self::Cut { problem, .. } => Self::Cut { bytes, problem },
             Self::Mapped(_) | Self::Owned(_) => Self::Owned(bytes),
@@ -129,9 +128,9 @@ impl Input {
     }
 }
 
-/// A begin of a file in UTF-8, if it is text in UTF-16.
+/// A begin of a file in UTF-8, if it is text in another encoding that is turned.
 fn as_utf8(head: Vec<u8>) -> Vec<u8> {
-    encoding::from_utf16(&head).map_or(head, String::into_bytes)
+    encoding::to_utf8(&head).map_or(head, String::into_bytes)
 }
 
 fn unpack(packed: &[u8], limit: u64, is_stopped: &dyn Fn() -> bool) -> io::Result<Input> {
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_utf_16_reads_like_the_same_in_utf_8() {
+    fn text_in_other_encodings_reads_like_the_same_in_utf_8() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
         let wide: Vec<u8> = "\u{feff}Name,时长".encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -206,6 +205,10 @@ mod tests {
             assert_eq!(&*Input::open(&path).unwrap(), "Name,时长".as_bytes());
             assert_eq!(Input::head(&path, 10).unwrap(), (compressed, b"Name".to_vec()));
         }
+        // "Name,任务" in GBK.
+        std::fs::write(&path, b"Name,\xc8\xce\xce\xf1").unwrap();
+        assert_eq!(&*Input::open(&path).unwrap(), "Name,任务".as_bytes());
+        assert_eq!(Input::head(&path, 7).unwrap(), (false, "Name,任".as_bytes().to_vec()));
         let failed = Input::Owned(wide).into_utf8(8).unwrap_err();
         assert!(failed.to_string().contains("save it as UTF-8"), "{failed}");
     }

@@ -151,7 +151,10 @@ fn describe_folder(path: &Path) -> String {
     if results >= 2 {
         let timeline =
             if has("chrome_tracing.json") { "; its chrome_tracing.json can be given alone" } else { "" };
-        return format!("a folder of msServiceProfiler's results on the requests of a server{timeline}");
+        return format!(
+            "a folder of msServiceProfiler's results on the requests of a server, without a table that opscope \
+             reads{timeline}"
+        );
     }
     if names.iter().any(is_database) {
         return "a folder of what msServiceProfiler collected of a server (make tables and a timeline of it with \

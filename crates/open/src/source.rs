@@ -157,7 +157,8 @@ impl Source {
         };
         // Readers have errors of their own for it.
         go_on(&stop, &path)?;
-        let Content { trace, place, remarks, files } = content?;
+        let Content { mut trace, place, remarks, files } = content?;
+        trace.count_replaced_bytes(&path.display().to_string());
         Ok(Opened { trace, format, path, place, remarks, files })
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Place, number};
+use encoding_rs::GB18030;
 use serde_json::Value;
 
 const HEADINGS: [&str; 8] = [
@@ -94,6 +95,8 @@ fn a_table_is_the_same_whatever_language_encoding_separator_and_order_it_was_sav
         ("semicolons.csv", commas(table(HEADINGS, &rows, TURNED, ';')).into_bytes()),
         ("tabs.csv", table(HEADINGS, &rows, IN_ORDER, '\t').into_bytes()),
         ("chinese.csv", chinese.clone().into_bytes()),
+        // As a Chinese edition of a spreadsheet saves it.
+        ("gbk.csv", GB18030.encode(&chinese).0.into_owned()),
         ("utf16le.csv", utf16(&chinese, true)),
         ("utf16be.csv", utf16(&plain, false)),
         // Excel's "Unicode text".
@@ -105,27 +108,40 @@ fn a_table_is_the_same_whatever_language_encoding_separator_and_order_it_was_sav
 }
 
 #[test]
+fn names_of_another_encoding_below_english_headings_are_replaced_and_counted() {
+    let place = Place::new();
+    let table = table(HEADINGS, &rows(0, 0), IN_ORDER, ',');
+    // "算子" in GBK, for two of three names.
+    let content = GB18030.encode(&table.replace("conv0", "算子0").replace("conv1", "算子1")).0.into_owned();
+    place.write("names.csv", content);
+    let told = place.done(&["analyze", "names.csv", "--json"]).json();
+    assert_eq!(number(&told, "/overview/tasks"), 3.0, "{told:#}");
+    let losses: Vec<_> = told["losses"].as_array().expect("losses").iter().collect();
+    assert_eq!(losses.len(), 1, "{told:#}");
+    assert_eq!((losses[0]["kind"].as_str(), number(losses[0], "/count")), (Some("replaced-bytes"), 2.0));
+    // They are counted once also by those who read them from an imported file.
+    place.done(&["import", "names.csv", "-o", "names.opscope"]);
+    let again = place.done(&["analyze", "names.opscope", "--json"]).json();
+    assert_eq!(again["losses"].as_array().map(Vec::len), Some(1), "{again:#}");
+    assert_eq!(again["losses"][0]["reason"], told["losses"][0]["reason"]);
+}
+
+#[test]
 fn an_encoding_that_is_not_read_is_named_with_what_to_do() {
     let place = Place::new();
-    // "设备ID,算子名称,任务耗时(us)" as a Chinese edition of a spreadsheet saves it.
-    let headings =
-        b"\xc9\xe8\xb1\xb8ID,\xcb\xe3\xd7\xd3\xc3\xfb\xb3\xc6,\xc8\xce\xce\xf1\xba\xc4\xca\xb1(us)\r\n";
-    let content = [&headings[..], b"0,conv0,5\r\n"].concat();
-    place.write("gbk.csv", &content);
-    for command in ["analyze", "import"] {
-        place.fails(1, &["gbk.csv", "GBK (GB 18030)", "save it as UTF-8"], &[command, "gbk.csv"]);
-    }
     let unmarked = utf16(&table(HEADINGS, &rows(0, 0), IN_ORDER, ','), true)[2..].to_vec();
-    place.write("unmarked.csv", unmarked);
-    place.fails(1, &["unmarked.csv", "UTF-16"], &["analyze", "unmarked.csv"]);
+    place.write("unmarked.csv", &unmarked);
+    for command in ["analyze", "import"] {
+        place.fails(1, &["unmarked.csv", "UTF-16", "save it as UTF-8"], &[command, "unmarked.csv"]);
+    }
     // In a folder it costs what it holds.
     std::fs::create_dir(place.path("run")).expect("a folder");
     place.write("run/op_summary_20250109101112.csv", table(HEADINGS, &rows(0, 0), IN_ORDER, ','));
-    place.write("run/memory_record_20250109101112.csv", &content);
+    place.write("run/memory_record_20250109101112.csv", &unmarked);
     let told = place.done(&["analyze", "run", "--json"]).json();
     assert_eq!(number(&told, "/overview/tasks"), 3.0, "{told:#}");
     let losses = told["losses"].to_string();
-    assert!(losses.contains("file-not-read") && losses.contains("GBK (GB 18030)"), "{losses}");
+    assert!(losses.contains("file-not-read") && losses.contains("UTF-16"), "{losses}");
 }
 
 #[test]
@@ -191,6 +207,15 @@ fn folders_of_a_server_s_requests_are_named_for_what_they_are() {
         place.write(&format!("output/{name}"), "[]");
     }
     place.fails(1, &["output", "msServiceProfiler", "chrome_tracing.json"], &["analyze", "output"]);
+    place.write(
+        "output/request.csv",
+        "http_rid,recv_token_size,reply_token_size,execution_time(ms),first_token_latency(ms),start_time(ms)\n\
+         7,12,40,250.5,20.125,1745398331100\n8,10,30,100,10,1745398331200\n",
+    );
+    let told = place.done(&["info", "output", "--json"]).json();
+    assert_eq!(number(&told, "/content/ranges"), 2.0, "{told:#}");
+    let rows = place.done(&["sql", "output", "SELECT sum(duration_ns) FROM ranges", "--csv"]);
+    assert!(rows.stdout.contains("350500000"), "{}", rows.stdout);
     std::fs::create_dir(place.path("collected")).expect("a folder");
     place.write("collected/ms_service_4242.db", "");
     place.fails(1, &["collected", "ms_service_profiler.parse"], &["analyze", "collected"]);

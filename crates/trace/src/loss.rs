@@ -45,6 +45,14 @@ impl Trace {
         }
     }
 
+    /// Counts the texts whose bytes are no UTF-8, unless the reader did so itself. `detail` names the file.
+    pub fn count_replaced_bytes(&mut self, detail: &str) {
+        if !self.losses.kind().contains(&LossKind::ReplacedBytes) {
+            let count = self.strings.with_replaced_bytes() as u64;
+            self.count_loss(LossKind::ReplacedBytes, count, detail);
+        }
+    }
+
     /// Counts what was lost before there was a trace.
     pub fn count_losses(&mut self, losses: &Losses) {
         losses.rows().iter().for_each(|loss| self.count_loss(loss.kind, loss.count, &loss.place));

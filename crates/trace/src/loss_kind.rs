@@ -172,6 +172,8 @@ loss_kinds! {
         Any {
             CutCompression = "cut-compression", Lost, File,
                 "lost: what lies behind the damage of a compressed file";
+            ReplacedBytes = "replaced-bytes", Doubted, Name,
+                "doubtful: a text in which U+FFFD stands for bytes that are no UTF-8";
             OpenLastLine = "open-last-line", Doubted, Record,
                 "cut off: the last line has no end, so its last cell may be a part of what it should be";
             ImpossibleIteration = "impossible-iteration", Lost, Iteration,
@@ -380,7 +382,6 @@ loss_kinds! {
             UnknownCategory = "unknown-category", Doubted, Record, "events of an unknown category or name";
             FurtherUnknownCategory = "further-unknown-category", Doubted, Record,
                 "events of further unknown categories";
-            ReplacedBytes = "replaced-bytes", Doubted, Name, "bytes that are no UTF-8 were replaced";
             UnreadShapes = "unread-shapes", Doubted, Tensor, "shapes of operators could not be read";
             NodeOfOverlappingRuns = "node-of-overlapping-runs", Doubted, Task,
                 "executions of nodes while several runs overlapped, without a telling thread";

@@ -78,6 +78,15 @@ impl StringTable {
         (0..self.len()).map(StringId::from_index).map(|id| (id, self.get(id)))
     }
 
+    /// How many pieces have a letter that stands for bytes which are none (U+FFFD).
+    pub fn with_replaced_bytes(&self) -> usize {
+        // One look at the whole, because there is hardly ever one.
+        match self.text.contains(char::REPLACEMENT_CHARACTER) {
+            true => self.iter().filter(|(_, text)| text.contains(char::REPLACEMENT_CHARACTER)).count(),
+            false => 0,
+        }
+    }
+
     /// The id of `text`, or the free slot where it belongs.
     fn find(&self, text: &str) -> Result<StringId, usize> {
         let mask = self.slots.len() - 1;
@@ -115,6 +124,17 @@ mod tests {
         assert_eq!(strings.len(), 10_000);
         assert_eq!(strings.get(first[1234]), "node_1234");
         assert_eq!(strings.lookup("node_10000"), None);
+    }
+
+    #[test]
+    fn texts_with_replaced_bytes_are_counted() {
+        let mut strings = StringTable::default();
+        // The end of one and the begin of the next are no letter of one.
+        for text in ["\u{fff0}", "a\u{fffd}", "", "\u{fffd}\u{fffd}b", "a\u{fffd}"] {
+            strings.intern(text);
+        }
+        assert_eq!(strings.with_replaced_bytes(), 2);
+        assert_eq!(StringTable::default().with_replaced_bytes(), 0);
     }
 
     #[test]

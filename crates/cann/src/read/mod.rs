@@ -10,6 +10,7 @@ pub mod communication;
 pub mod database;
 mod folder;
 pub(crate) mod operators;
+pub mod serving;
 pub mod single_operators;
 mod stated;
 pub mod tables;

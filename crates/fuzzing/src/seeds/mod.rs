@@ -9,7 +9,7 @@ use opscope_formats::megengine;
 use opscope_testing::{caffe_file, ge_dump, megengine_file, om_file, tensorflow, tflite_file};
 
 use self::corpus::{copy_as, files, save};
-use self::profiles::{board, exports, further_files, recorded, samples, space};
+use self::profiles::{board, exports, further_files, recorded, samples, serving, space};
 use self::ranks::ranks;
 use self::texts::{
     CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, OPENVINO_NETWORK, ROCM, ROCM_JSON,
@@ -56,6 +56,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     texts(corpus);
     packed(corpus);
     engines(corpus);
+    serving(corpus);
     board(corpus, work.path());
     ranks(corpus, work.path());
     save(corpus, "models", "chain", &chain());

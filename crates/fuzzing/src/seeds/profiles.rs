@@ -100,6 +100,27 @@ pub(super) fn further_files(profile: &Path, options: SampleOptions) {
     }
 }
 
+/// Tables of msServiceProfiler, in both units of time.
+const SERVING: [(&str, &str); 2] = [
+    (
+        "requests",
+        "http_rid,recv_token_size,reply_token_size,execution_time(ms),first_token_latency(ms),start_time(ms)\n\
+         1,12,40,250.5,20.125,1745398331100\n",
+    ),
+    (
+        "batches",
+        "name,res_list,start_time(microsecond),end_time(microsecond),batch_size,batch_type\n\
+         modelExec,[1],1745398331101000,1745398331111000,1.0,Prefill\n",
+    ),
+];
+
+/// The tables of a server.
+pub(super) fn serving(corpus: &Path) {
+    for (name, table) in SERVING {
+        save(corpus, "ascend_text", name, table.as_bytes());
+    }
+}
+
 /// The exports that opscope makes of a profile, as inputs of the readers of such files.
 pub(super) fn exports(corpus: &Path, profile: &Path, output: &Path, number: usize) {
     let joined = joined(profile);

@@ -191,6 +191,9 @@ pub fn ascend_database(input: &[u8], trail: &mut Trail) {
 
 /// The tables of Ascend's vendor.
 pub fn ascend_text(input: &[u8], trail: &mut Trail) {
+    if opscope_cann::read::serving::looks_like(input) {
+        return ask_what_was_read(opscope_cann::read::serving::read(input, &Default::default()), trail);
+    }
     ask_what_was_read(opscope_cann::read::tables::read(input, &Default::default()), trail);
 }
 

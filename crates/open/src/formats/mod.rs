@@ -5,6 +5,7 @@ pub mod ascend_database;
 pub mod ascend_operators;
 pub mod ascend_outputs;
 pub mod ascend_raw;
+pub mod ascend_serving;
 pub mod ascend_table;
 mod beside;
 pub mod board;
@@ -30,7 +31,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 49] = [
+pub static ALL: [&Format; 51] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -68,6 +69,7 @@ pub static ALL: [&Format; 49] = [
     &nsight_compute::FORMAT,
     &rocm::FORMAT,
     &rocm::FOLDER,
+    &ascend_serving::FORMAT,
     &ascend_table::FORMAT,
     &tflite::TEXT,
     &pytorch_table::FORMAT,
@@ -78,6 +80,7 @@ pub static ALL: [&Format; 49] = [
     &perf::FORMAT,
     &perf::FOLDED,
     &tflite::MESSAGE,
+    &ascend_serving::FOLDER,
     &tensorrt::FOLDER,
     &openvino::FOLDER,
 ];

@@ -109,7 +109,8 @@ pub(super) fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
                 stamp.is_some_and(|stamp| stamp.bytes().all(|byte| byte.is_ascii_digit()))
             })
         };
-        files.iter().filter(of_kind).max_by_key(|path| name_of(path)).cloned()
+        let time = |path: &&PathBuf| name_of(path).map(|name| (name.len(), name));
+        files.iter().filter(of_kind).max_by_key(time).cloned()
     };
     let mut of_ranks = databases_of_ranks(&files).into_iter();
     let database = of_ranks.next().or_else(|| last("msprof_", ".db"));

@@ -114,14 +114,10 @@ const NOT_NEEDED: [(&str, &str); 59] = [
 const NOT_READ: [(&str, &str, &str); 9] = [
     ("memory_usage_", ".pb", "MindSpore's plan of memory as a protocol buffer, which opscope doesn't read"),
     ("cluster_", "", "it sums up several ranks; opscope cluster reads the folders of the ranks themselves"),
-    ("request.csv", "", "requests of a server by msServiceProfiler, which opscope doesn't read"),
-    ("batch.csv", "", "batches of a server by msServiceProfiler, which opscope doesn't read"),
-    (
-        "kvcache.csv",
-        "",
-        "a server's cache of keys and values by msServiceProfiler, which opscope doesn't read",
-    ),
-    ("forward.csv", "", "a server's executions by msServiceProfiler, which opscope doesn't read"),
+    ("request.csv", "", "requests of a server by msServiceProfiler; give it alone"),
+    ("batch.csv", "", "batches of a server by msServiceProfiler; give it alone"),
+    ("kvcache.csv", "", "a server's cache of keys and values by msServiceProfiler; give it alone"),
+    ("forward.csv", "", "a server's forward passes by msServiceProfiler; give it alone"),
     ("ms_service_", ".db", "calls of a server by msServiceProfiler, which opscope doesn't read"),
     ("ascend_service_profiler_", ".db", "calls of a server by msServiceProfiler, which opscope doesn't read"),
     ("profiler.db", "", "figures of a server by msServiceProfiler, which opscope doesn't read"),

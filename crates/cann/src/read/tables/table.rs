@@ -150,6 +150,13 @@ impl Losses {
         self.counted.is_empty()
     }
 
+    /// As [`Losses::report`], of one of several files.
+    pub fn report_in(&self, trace: &mut Trace, file: &str) {
+        for &(kind, count, line) in &self.counted {
+            trace.count_loss(kind, count, &format!("{file}, first on line {line}"));
+        }
+    }
+
     /// Notes everything in the trace.
     pub fn report(&self, trace: &mut Trace) {
         for &(kind, count, line) in &self.counted {

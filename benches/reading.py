@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Measures how fast profiles of every kind that grows large are read, beside Chrome's JSON in the same run.
+
+    cargo build --release -p opscope
+    python3 benches/reading.py [--program target/release/opscope] [--before ../opscope-before] [--bytes 200000000]
+        [--rounds 5] [--dir FOLDER] [--only KIND ...]
+
+A file of each kind is made once, of about so many bytes, its records as the tool writes them that the kind is of. Then
+each round analyses every file in turn, so that whatever else the machine does meets all of them. Printed are, for each
+kind, the file's size, the bytes of it a second that go by and a second of processor time (medians), how that stands to
+Chrome's JSON, how the most anonymous memory (what isn't a file's, on Linux) stands to the file's size, and the limits:
+
+- text is read at 400 MB/s or more, protocol buffers and SQLite at 300, on two cores;
+- memory is at most the file's size and 64 MB;
+- an offline model of Ascend of 500 MB is described in less than a second.
+
+With `--before` every file is also read by that program, and the ratio of both times is printed. The exit status is 1
+where a figure is beyond its limit.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sqlite3
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TEXT, BINARY = 400, 300
+# What a program takes before it has read anything.
+BASE = 64 << 20
+KERNELS = [f"void cutlass::gemm_{number}<float, {number * 16}>(float const*, float*, int)" for number in range(60)]
+
+
+def varint(value):
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def message(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def repeated(path, size, head, record, tail=b""):
+    """Writes a head, records by their number until there are `size` bytes, and a tail."""
+    with open(path, "wb", buffering=1 << 20) as file:
+        file.write(head)
+        written, place = len(head), 0
+        while written < size:
+            written += file.write(record(place))
+            place += 1
+        file.write(tail)
+
+
+def chrome(path, size):
+    def event(place):
+        start = place * 12.5
+        name = KERNELS[place % len(KERNELS)]
+        return (
+            f'{{"ph":"X","cat":"kernel","name":"{name}","pid":0,"tid":7,"ts":{start:.3f},"dur":10.250,'
+            f'"args":{{"External id":{place},"device":0,"stream":7,"correlation":{place}}}}},\n'
+        ).encode()
+
+    repeated(path, size, b'{"traceEvents":[\n', event, b'{"ph":"M","name":"process_name","pid":0,"args":{"name":"gpu"}}]}\n')
+
+
+def perfetto(path, size):
+    """Track events with interned names, a packet each (perfetto_trace.proto)."""
+    names = b"".join(message(2, number(1, place + 1) + message(2, name)) for place, name in enumerate(KERNELS))
+    clocks = number(10, 1) + number(13, 1)
+    head = message(1, number(8, 0) + message(60, number(1, 1) + message(2, "stream 7")) + clocks)
+    head += message(1, number(8, 0) + clocks + message(12, names))
+
+    def slices(place):
+        start = 1_000_000 + place * 12_500
+        begin = number(9, 1) + number(11, 1) + number(10, place % len(KERNELS) + 1)
+        end = number(9, 2) + number(11, 1)
+        packet = lambda time, event: message(1, number(8, time) + number(10, 1) + number(13, 2) + message(11, event))
+        return packet(start, begin) + packet(start + 10_250, end)
+
+    repeated(path, size, head, slices)
+
+
+def xplane(path, size):
+    """A plane of a GPU with one line of events (xplane.proto)."""
+    metadata = b"".join(
+        message(4, number(1, place + 1) + message(2, number(1, place + 1) + message(2, name)))
+        for place, name in enumerate(KERNELS)
+    )
+    events = bytearray()
+    place = 0
+    while len(events) < size:
+        event = number(1, place % len(KERNELS) + 1) + number(2, place * 12_500_000) + number(3, 10_250_000)
+        events += message(4, event + message(4, number(1, 1) + number(3, place)))
+        place += 1
+    line = number(1, 7) + message(2, "Stream #7") + number(3, 1_700_000_000_000_000_000) + bytes(events)
+    stat = message(5, number(1, 1) + message(2, number(1, 1) + message(2, "correlation_id")))
+    plane = number(1, 1) + message(2, "/device:GPU:0") + message(3, line) + metadata + stat
+    path.write_bytes(message(1, plane))
+
+
+def nsight(path, size):
+    """The tables of kernels and calls of an export of Nsight Systems; a row of each takes some 110 bytes."""
+    database = sqlite3.connect(path)
+    database.executescript(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,"
+        " globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
+        " contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,"
+        " demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, gridX INTEGER, gridY INTEGER, gridZ INTEGER,"
+        " blockX INTEGER, blockY INTEGER, blockZ INTEGER, registersPerThread INTEGER, staticSharedMemory INTEGER);"
+    )
+    process, thread = 717 << 24, 717 << 24 | 718
+    names = KERNELS + [f"gemm_{place}" for place in range(len(KERNELS))] + ["cudaLaunchKernel_v7000"]
+    database.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(names, 1))
+    rows = range(size // 110)
+    database.executemany(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, ?, 0)",
+        ((place * 12_500, place * 12_500 + 4_000, thread, place, len(names)) for place in rows),
+    )
+    kinds = len(KERNELS)
+    database.executemany(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, ?, ?, 128, 1, 1, 256, 1, 1, 32, 4096)",
+        (
+            (place * 12_500 + 9_000, place * 12_500 + 19_250, place, process, place % kinds + 1, place % kinds + 1 + kinds)
+            for place in rows
+        ),
+    )
+    database.commit()
+    database.close()
+
+
+def nsight_lines(path, size):
+    texts = json.dumps({"data": ["[unknown]", *KERNELS, "cudaLaunchKernel_v7000"]}) + "\n"
+    launch = len(KERNELS) + 1
+
+    def pair(place):
+        start = place * 12_500
+        return (
+            f'{{"Type":48,"TraceProcessEvent":{{"startNs":"{start}","endNs":"{start + 4_000}","correlationId":{place},'
+            f'"name":"{launch}","returnValue":0,"globalTid":"83886086"}}}}\n'
+            f'{{"Type":79,"CudaEvent":{{"startNs":"{start + 9_000}","endNs":"{start + 19_250}","correlationId":{place},'
+            f'"deviceId":0,"contextId":"1","streamId":"7","globalPid":"83886080","kernel":{{"demangledName":'
+            f'"{place % len(KERNELS) + 1}","shortName":"{place % len(KERNELS) + 1}","gridX":128,"blockX":256}}}}}}\n'
+        ).encode()
+
+    repeated(path, size, texts.encode(), pair)
+
+
+def nsight_compute(path, size):
+    columns = [f"smsp__metric_{place}.sum" for place in range(40)]
+    head = '"ID","Process ID","Kernel Name","Stream","Device","gpu__time_duration.sum",'
+    head += ",".join(f'"{column}"' for column in columns) + "\n"
+    head += '"","","","","","usecond",' + ",".join('"inst"' for _ in columns) + "\n"
+    values = ",".join(f'"{place * 1_000 + 7}"' for place in range(len(columns)))
+    repeated(
+        path,
+        size,
+        head.encode(),
+        lambda place: f'"{place}","717","{KERNELS[place % len(KERNELS)]}","7","0","10.25",{values}\n'.encode(),
+    )
+
+
+def rocm_table(path, size):
+    head = '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",'
+    head += '"Start_Timestamp","End_Timestamp","Private_Segment_Size","Group_Segment_Size","Workgroup_Size_X",'
+    head += '"Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"\n'
+
+    def row(place):
+        start = 1_000_000 + place * 12_500
+        name = KERNELS[place % len(KERNELS)]
+        return (
+            f'"KERNEL_DISPATCH","Agent 2",1,3,718,{place},{place % len(KERNELS)},"{name}",{place},{start},'
+            f"{start + 10_250},0,4096,256,1,1,32768,1,1\n"
+        ).encode()
+
+    repeated(path, size, head.encode(), row)
+
+
+def rocm_json(path, size):
+    symbols = [{"kernel_id": place, "formatted_kernel_name": name} for place, name in enumerate(KERNELS)]
+    head = {
+        "metadata": {"pid": 7},
+        "agents": [{"id": {"handle": 200}, "type": 2, "node_id": 2, "name": "gfx"}],
+        "strings": {"buffer_records": [{"kind": "KERNEL_DISPATCH", "operations": []}], "marker_api": []},
+        "kernel_symbols": symbols,
+    }
+    head = '{"rocprofiler-sdk-tool":[' + json.dumps(head)[:-1] + ',"buffer_records":{"kernel_dispatch":[\n'
+
+    def record(place):
+        start = 1_000_000 + place * 12_500
+        return (
+            ("" if place == 0 else ",")
+            + f'{{"size":104,"kind":0,"operation":2,"thread_id":718,"correlation_id":{{"internal":{place},"external":0}},'
+            f'"start_timestamp":{start},"end_timestamp":{start + 10_250},"dispatch_info":{{"size":64,"agent_id":'
+            f'{{"handle":200}},"queue_id":{{"handle":1}},"kernel_id":{place % len(KERNELS)},"dispatch_id":{place}}}}}\n'
+        ).encode()
+
+    repeated(path, size, head.encode(), record, b"]}}]}\n")
+
+
+def perf_script(path, size):
+    def sample(place):
+        return (
+            f"python   717/718   [003] {12 + place / 4000:.6f}:     250000 cpu-clock:pppH: \n"
+            f"\t    7f3a5c00{place % 60:04x} gemm_{place % 60}+0x1f (/usr/lib/libblas.so.3)\n"
+            f"\t    7f3a5c0a0010 dispatch+0x10 (/usr/lib/libtorch_cpu.so)\n"
+            f"\t    55d0a5c00010 main+0x10 (/usr/bin/python3.11)\n\n"
+        ).encode()
+
+    repeated(path, size, b"", sample)
+
+
+def perf_folded(path, size):
+    repeated(path, size, b"", lambda place: f"python;main;dispatch_{place % 900};gemm_{place % 60} {place % 7 + 1}\n".encode())
+
+
+def offline_model(path, size):
+    """The sample among the seeds of the fuzzing programs, with weights of so many bytes: a hole in the file."""
+    sample = (ROOT / "fuzz/seeds/om/old").read_bytes()
+    table = struct.unpack_from("<I", sample, 4)[0]
+    (count,) = struct.unpack_from("<I", sample, table)
+    begin = table + 4 + 12 * count
+    parts = [struct.unpack_from("<3I", sample, table + 4 + 12 * place) for place in range(count)]
+    content, entries = b"", b""
+    for kind, offset, length in sorted(parts, key=lambda part: part[0] == 1):
+        entries += struct.pack("<3I", kind, len(content), size if kind == 1 else length)
+        content += b"" if kind == 1 else sample[begin + offset : begin + offset + length]
+    whole = begin + len(content) + size
+    head = bytearray(sample[: table + 4])
+    struct.pack_into("<I", head, 76, whole - table)
+    with open(path, "wb") as file:
+        file.write(bytes(head) + entries + content)
+        file.truncate(whole)
+
+
+# The name of a kind, the end of its file's name, what makes the file, and the megabytes a second that are asked.
+KINDS = [
+    ("Chrome's JSON", "trace.json", chrome, TEXT),
+    ("Perfetto", "trace.pftrace", perfetto, BINARY),
+    ("Nsight Systems, SQLite", "nsys.sqlite", nsight, BINARY),
+    ("Nsight Systems, lines", "nsys.jsonl", nsight_lines, TEXT),
+    ("Nsight Compute", "ncu.csv", nsight_compute, TEXT),
+    ("rocprofv3, table", "rocprof_kernel_trace.csv", rocm_table, TEXT),
+    ("rocprofv3, JSON", "rocprof_results.json", rocm_json, TEXT),
+    ("xplane", "host.xplane.pb", xplane, BINARY),
+    ("perf script", "perf.txt", perf_script, TEXT),
+    ("perf, folded", "perf.folded", perf_folded, TEXT),
+]
+
+
+def measured(command):
+    """The seconds that go by, those of the processors, and the most anonymous bytes of a command."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    most = 0
+    while True:
+        try:
+            lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        except OSError:
+            lines = []
+        most = max([most] + [int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon")])
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.002)
+    took = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: {process.stderr.read().decode().strip()}")
+    return took, usage.ru_utime + usage.ru_stime, most
+
+
+def check_counts(program, kind, path):
+    """A file of which little is understood is read fast."""
+    answer = json.loads(subprocess.run([program, "analyze", path, "--json"], capture_output=True, check=True).stdout)
+    if not (answer["rows"] or answer["stated"]) or any(loss.get("severity") == "lost" for loss in answer["losses"]):
+        sys.exit(f"{kind}: not understood: {json.dumps(answer['losses'])[:400]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/release/opscope")
+    parser.add_argument("--before", type=pathlib.Path, help="another version of the program")
+    parser.add_argument("--bytes", type=int, default=200_000_000, help="the size of each file")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dir", type=pathlib.Path, help="where the files are made")
+    parser.add_argument("--only", nargs="*", default=[], help="kinds whose name contains one of the words")
+    options = parser.parse_args()
+    chosen = [kind for kind in KINDS if not options.only or any(word in kind[0] for word in options.only)]
+    chosen = [KINDS[0]] + [kind for kind in chosen if kind is not KINDS[0]]
+    programs = [options.program] + ([options.before] if options.before else [])
+    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
+        paths = {kind: pathlib.Path(folder) / file for kind, file, *_ in chosen}
+        for kind, _, make, _ in chosen:
+            make(paths[kind], options.bytes)
+            check_counts(options.program, kind, paths[kind])
+        model = pathlib.Path(folder) / "model.om"
+        offline_model(model, 500_000_000)
+        times = {(kind, program): [] for kind in paths for program in programs}
+        openings = []
+        for _ in range(options.rounds):
+            for (kind, program), taken in times.items():
+                taken.append(measured([program, "analyze", paths[kind], "--quiet"]))
+            openings.append(measured([options.program, "info", model])[0])
+        failed = report(chosen, paths, times, programs)
+    opening = statistics.median(openings)
+    print(f"an offline model of 500 MB: {opening:.3f} s (at most 1)")
+    sys.exit(1 if failed or opening >= 1 else 0)
+
+
+def report(chosen, paths, times, programs):
+    failed = False
+    medians = {key: [statistics.median(column) for column in zip(*taken)] for key, taken in times.items()}
+    print(f"{'kind':24} {'MB':>5} {'MB/s':>6} {'a CPU s':>8} {'to Chrome':>9} {'memory':>7}  limit")
+    chrome_rate = None
+    for kind, _, _, limit in chosen:
+        size = paths[kind].stat().st_size
+        took, processor, memory = medians[kind, programs[0]]
+        rate = size / took / 1e6
+        chrome_rate = chrome_rate or rate
+        is_slow, is_large = rate < limit, memory > size + BASE
+        failed |= is_slow or is_large
+        before = f"  {took / medians[kind, programs[1]][0]:.2f} of the time before" if programs[1:] else ""
+        marks = ("  TOO SLOW" if is_slow else "") + ("  TOO MUCH MEMORY" if is_large else "")
+        print(
+            f"{kind:24} {size / 1e6:5.0f} {rate:6.0f} {size / processor / 1e6:8.0f} {rate / chrome_rate:9.2f} "
+            f"{memory / size:7.2f}  {limit}{before}{marks}"
+        )
+    return failed
+
+
+if __name__ == "__main__":
+    main()
