@@ -32,7 +32,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXT, BINARY = 400, 300
-# What a program takes before it has read anything.
+# The memory of a program that has read nothing yet.
 BASE = 64 << 20
 KERNELS = [f"void cutlass::gemm_{number}<float, {number * 16}>(float const*, float*, int)" for number in range(60)]
 
