@@ -122,9 +122,9 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
 #[test]
 fn no_two_formats_but_a_folder_and_the_one_above_it_have_one_name() {
     let names: std::collections::HashSet<&str> = ALL.iter().map(|format| format.name).collect();
-    // Boards and single operators are known by a folder, and by one that it lies in; profiles of TensorRT and
-    // OpenVINO by a file, and by its folder.
-    assert_eq!(names.len() + 4, ALL.len());
+    // Boards and single operators are known by a folder, and by one that it lies in; profiles of TensorRT,
+    // of OpenVINO and of servers by a file, and by its folder.
+    assert_eq!(names.len() + 5, ALL.len());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::OpenError;
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader};
 
-const NAME: &str = "requests and batches of a server (msServiceProfiler)";
+const NAME: &str = "a profile of a server of language models";
 
 const ABOUT: About = About {
     kind: FormatKind::Profile,
