@@ -6,9 +6,10 @@
         [--rounds 5] [--dir FOLDER] [--only KIND ...]
 
 A file of each kind is made once, of about so many bytes, its records as the tool writes them that the kind is of. Then
-each round analyses every file in turn, so that whatever else the machine does meets all of them. Printed are, for each
-kind, the file's size, the bytes of it a second that go by and a second of processor time (medians), how that stands to
-Chrome's JSON, how the most anonymous memory (what isn't a file's, on Linux) stands to the file's size, and the limits:
+each round reads every file in turn (`opscope info`), so that whatever else the machine does meets all of them. Printed
+are, for each kind, the file's size, the bytes of it a second that go by and a second of processor time (medians), how
+that stands to Chrome's JSON, how the most anonymous memory (what isn't a file's, on Linux) stands to the file's size,
+and the limits:
 
 - text is read at 400 MB/s or more, protocol buffers and SQLite at 300, on two cores;
 - memory is at most the file's size and 64 MB;
@@ -317,7 +318,7 @@ def main():
         openings = []
         for _ in range(options.rounds):
             for (kind, program), taken in times.items():
-                taken.append(measured([program, "analyze", paths[kind], "--quiet"]))
+                taken.append(measured([program, "info", paths[kind], "--quiet"]))
             openings.append(measured([options.program, "info", model])[0])
         failed = report(chosen, paths, times, programs)
     opening = statistics.median(openings)
