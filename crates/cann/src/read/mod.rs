@@ -7,6 +7,7 @@
 //! [`chrome::read_with`]: opscope_formats::chrome::read_with
 
 pub mod communication;
+mod csv_files;
 pub mod database;
 mod folder;
 pub(crate) mod operators;

@@ -34,7 +34,7 @@ pub static FOLDER: Format = Format {
     is: |look| look.is_folder && serving::is_folder(&look.path),
     reader: Reader::Place(|look, progress| {
         let place = look.path;
-        let mut trace = serving::read_folder(&place, &progress.stop()).map_err(OpenError::content)?;
+        let mut trace = serving::read_folder(&place, &progress.stop());
         trace.drop_impossible(&place.display().to_string());
         Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
     }),

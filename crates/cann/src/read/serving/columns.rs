@@ -85,7 +85,7 @@ const KINDS: [(Kind, &[&str], &[Quantity]); 6] = [
 enum Unit {
     Milliseconds,
     Microseconds,
-    /// Times since 1970 show theirs by their size.
+    /// Times since 1970 show theirs by their size; of others it isn't known, and they aren't read.
     Unstated,
 }
 
@@ -99,15 +99,13 @@ pub(super) struct Time {
 impl Time {
     /// The time in a row.
     pub fn of(self, row: &Row<'_>) -> Option<Nanoseconds> {
-        /// The year 1973 in microseconds, and the year 5138 in milliseconds.
-        const LEAST_MICROSECONDS: Nanoseconds = Nanoseconds(100_000_000_000_000_000);
+        /// The year 1973 in either unit.
+        const SINCE_1970: Nanoseconds = Nanoseconds(100_000_000_000_000_000);
+        let [millis, micros] = [row.millis(Some(self.column)), row.micros(Some(self.column))];
         match self.unit {
-            Unit::Milliseconds => row.millis(Some(self.column)),
-            Unit::Microseconds => row.micros(Some(self.column)),
-            Unit::Unstated => row
-                .micros(Some(self.column))
-                .filter(|time| *time >= LEAST_MICROSECONDS)
-                .or_else(|| row.millis(Some(self.column))),
+            Unit::Milliseconds => millis,
+            Unit::Microseconds => micros,
+            Unit::Unstated => [micros, millis].into_iter().flatten().find(|time| *time >= SINCE_1970),
         }
     }
 }

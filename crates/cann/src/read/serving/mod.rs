@@ -16,46 +16,23 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Trace};
 
+use super::csv_files::csv_files_in;
 use super::tables::ReadError;
 use super::tables::table::read_header;
 use columns::Layout;
 use rows::Reading;
-
-/// More files than a folder of results has are not looked at.
-const MOST_FILES: usize = 10_000;
 
 /// No table has a longer line of headings.
 const LONGEST_HEADER: usize = 1 << 14;
 
 /// The tables that are read.
 const NAMES: [&str; 5] = ["request.csv", "batch.csv", "forward.csv", "kvcache.csv", "request_status.csv"];
-
-/// A folder that makes no trace.
-#[derive(Debug, thiserror::Error)]
-pub enum ServingError {
-    /// A file or the folder can't be read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// Whoever asked for it wants it no more.
-    #[error("{}: the reading was stopped", path.display())]
-    Stopped {
-        /// The folder.
-        path: PathBuf,
-    },
-}
 
 /// Whether text that begins so is a table of msServiceProfiler; its first line must be whole.
 pub fn looks_like(head: &[u8]) -> bool {
@@ -65,9 +42,13 @@ pub fn looks_like(head: &[u8]) -> bool {
 
 /// Whether such tables lie directly in a folder under the vendor's names.
 pub fn is_folder(folder: &Path) -> bool {
+    let is_named = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        NAMES.contains(&name.trim_end_matches(".gz"))
+    };
     let is_table =
-        |path: PathBuf| Input::head(&path, LONGEST_HEADER as u64).is_ok_and(|(_, head)| looks_like(&head));
-    NAMES.iter().any(|name| is_table(folder.join(name)))
+        |path: &Path| Input::head(path, LONGEST_HEADER as u64).is_ok_and(|(_, head)| looks_like(&head));
+    csv_files_in(folder).iter().any(|path| is_named(path) && is_table(path))
 }
 
 /// Reads one table. The trace is cut short where `stop` is wanted.
@@ -82,39 +63,30 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     Ok(reading.into_trace())
 }
 
-/// Reads the tables directly in a folder; those of other kinds are left out and counted.
-///
-/// # Errors
-/// When one can't be read, or `stop` is wanted.
-pub fn read_folder(folder: &Path, stop: &Stop) -> Result<Trace, ServingError> {
+/// Reads the tables directly in a folder, until `stop` is wanted. Those that can't be read cost what they hold, and
+/// those of other kinds are left out; both are counted.
+pub fn read_folder(folder: &Path, stop: &Stop) -> Trace {
     let mut reading = Reading::default();
-    for path in tables_in(folder) {
+    for path in csv_files_in(folder) {
         if stop.is_wanted() {
-            return Err(ServingError::Stopped { path: folder.to_owned() });
+            break;
         }
-        let input = Input::open_until(&path, &|| stop.is_wanted());
-        let input = input.map_err(|source| ServingError::Io { path: path.clone(), source })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let input = match Input::open_until(&path, &|| stop.is_wanted()) {
+            Ok(input) => input,
+            Err(problem) => {
+                reading.trace.count_loss(LossKind::FileNotRead, 1, &format!("{name}: {problem}"));
+                continue;
+            }
+        };
         if let Some(problem) = input.damage() {
             reading.trace.count_loss(LossKind::CutCompression, 1, &format!("{name}: {problem}"));
         }
-        let Some(header) = read_header(&input) else { continue };
-        match Layout::of(&header) {
-            Some(layout) => reading.table(&input, &header, &layout, &name, stop),
+        let header = read_header(&input);
+        match header.and_then(|header| Layout::of(&header).map(|layout| (header, layout))) {
+            Some((header, layout)) => reading.table(&input, &header, &layout, &name, stop),
             None => reading.trace.count_loss(LossKind::FileNotUnderstood, 1, &name),
         }
     }
-    Ok(reading.into_trace())
-}
-
-/// The CSV files directly in a folder, by name.
-fn tables_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_FILES);
-    let is_table = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        (name.ends_with(".csv") || name.ends_with(".csv.gz")) && path.is_file()
-    };
-    let mut tables: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_table).collect();
-    tables.sort();
-    tables
+    reading.into_trace()
 }

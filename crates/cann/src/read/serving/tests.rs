@@ -3,6 +3,8 @@
 use opscope_formats::reading::Stop;
 use opscope_trace::{LossKind, Nanoseconds, ThreadId, Trace};
 
+use std::fs;
+
 use super::*;
 
 const REQUESTS: &str = "http_rid,start_datetime,recv_token_size,reply_token_size,execution_time(ms),\
@@ -127,6 +129,14 @@ fn caches_and_states_of_requests_are_samples_whatever_unit_their_times_have() {
 }
 
 #[test]
+fn durations_without_a_unit_are_not_guessed() {
+    let heading = "http_rid,reply_token_size,execution_time,first_token_latency,start_time(ms)";
+    let trace = read_text(&format!("{heading}\n1,40,250,20,1745398331100\n"));
+    assert_eq!(samples(&trace).len(), 1, "tokens alone");
+    assert_eq!((trace.ranges.len(), trace.losses.kind()), (0, &[LossKind::RangeWithoutSpan][..]));
+}
+
+#[test]
 fn a_folder_has_one_zero_and_names_other_tables() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -137,7 +147,10 @@ fn a_folder_has_one_zero_and_names_other_tables() {
     fs::write(path("batch.csv"), BATCHES).unwrap();
     fs::write(path("coordinator.csv"), "time,address,node_type\n").unwrap();
     assert!(is_folder(folder.path()));
-    let trace = read_folder(folder.path(), &Stop::default()).unwrap();
+    fs::write(path("empty.csv"), "").unwrap();
+    // Compression that gives nothing.
+    fs::write(path("pd_split_kvcache.csv.gz"), b"\x1f\x8b\x08").unwrap();
+    let trace = read_folder(folder.path(), &Stop::default());
     assert_eq!(trace.ranges.len(), 5);
     assert_eq!(trace.clock.unix_zero, Some(1_745_398_331_100_000_000));
     // The passes, and not the executions of batches as well.
@@ -146,7 +159,10 @@ fn a_folder_has_one_zero_and_names_other_tables() {
     let losses: Vec<_> =
         trace.losses.iter().map(|(_, loss)| (loss.kind, trace.strings.get(loss.detail))).collect();
     assert!(losses.contains(&(LossKind::RangeWithoutSpan, "batch.csv, first on line 4")), "{losses:?}");
-    assert!(losses.contains(&(LossKind::FileNotUnderstood, "coordinator.csv")), "{losses:?}");
+    for other in ["coordinator.csv", "empty.csv"] {
+        assert!(losses.contains(&(LossKind::FileNotUnderstood, other)), "{losses:?}");
+    }
+    assert!(losses.iter().any(|(kind, _)| *kind == LossKind::FileNotRead), "{losses:?}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ use opscope_trace::{
     DeviceKind, ExecutionUnit, LossKind, Nanoseconds, Operator, Places, ProfileFormat, Task, TimeBasis, Trace,
 };
 
+use super::csv_files::csv_files_in;
 use super::tables::table::{Header, Losses, read_header, read_rows};
 use crate::headings::op_basic_info;
 use crate::vocabulary;
@@ -99,7 +100,7 @@ pub fn looks_like(head: &[u8]) -> bool {
 
 /// Whether a folder holds a launch itself.
 pub fn is_launch(folder: &Path) -> bool {
-    tables_in(folder).iter().any(|path| is_table(path))
+    csv_files_in(folder).iter().any(|path| is_table(path))
 }
 
 /// Whether launches lie in folders below one.
@@ -111,18 +112,6 @@ fn is_table(path: &Path) -> bool {
     /// No table has a longer first line.
     const HEAD: u64 = 1 << 14;
     Input::head(path, HEAD).is_ok_and(|(_, head)| looks_like(&head))
-}
-
-/// The tables directly in a folder, by name.
-fn tables_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES);
-    let is_table = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        (name.ends_with(".csv") || name.ends_with(".csv.gz")) && path.is_file()
-    };
-    let mut tables: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_table).collect();
-    tables.sort();
-    tables
 }
 
 /// The folder itself and those below it that may hold a launch, in the order of their names and numbers.
@@ -215,7 +204,7 @@ impl Reading {
         let mut launches = Vec::new();
         let mut counters = Counters::default();
         let mut counter_files = Vec::new();
-        for path in tables_in(folder) {
+        for path in csv_files_in(folder) {
             let failed = |source| SingleOperatorsError::Io { path: path.clone(), source };
             let input = Input::open_until(&path, &|| stop.is_wanted()).map_err(failed)?;
             if let Some(problem) = input.damage() {
