@@ -63,7 +63,8 @@ impl CallKinds {
         // The outermost call of each layer and name that is open, and the outermost that happens once.
         let mut open: HashMap<(ApiLevel, StringId), Span> = HashMap::new();
         let mut once = NEVER;
-        for index in by_lane_and_start(calls.thread(), calls.start(), calls.duration()) {
+        for &index in &by_lane_and_start(calls.thread(), calls.start(), calls.duration()) {
+            let index = index as usize;
             if lane != Some(calls.thread()[index]) {
                 lane = Some(calls.thread()[index]);
                 open.clear();

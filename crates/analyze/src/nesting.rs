@@ -4,6 +4,9 @@
 //! began last, and of those that began at once the shortest. So nothing is negative, and the own times of a
 //! lane sum to the time in which it was busy, also where spans cross one another.
 
+use std::collections::BTreeMap;
+
+use opscope_columns::Column;
 use opscope_trace::{Nanoseconds, Trace};
 
 use crate::scope::is_work;
@@ -11,18 +14,18 @@ use crate::scope::is_work;
 /// The time that each task took itself: the part of its duration in which no task ran that began within it on
 /// the same stream, such as the nodes of a loop's body within the loop. Tasks that only wait or handle streams
 /// take no moment from work, nor work from them: each kind is by itself.
-pub fn self_times(trace: &Trace) -> Vec<Nanoseconds> {
+pub fn self_times(trace: &Trace) -> Column<Nanoseconds> {
     let tasks = &trace.tasks;
     if tasks.unit().iter().all(|unit| is_work(*unit)) {
         return own_times(tasks.stream(), tasks.start(), tasks.duration());
     }
     let kinds = tasks.stream().iter().zip(tasks.unit()).map(|(stream, unit)| (*stream, is_work(*unit)));
-    own_times(&kinds.collect::<Vec<_>>(), tasks.start(), tasks.duration())
+    own_times(&kinds.collect::<Column<_>>(), tasks.start(), tasks.duration())
 }
 
 /// The time that each call took itself: the part of its duration outside of the calls which it made on the
 /// same thread.
-pub fn own_call_times(trace: &Trace) -> Vec<Nanoseconds> {
+pub fn own_call_times(trace: &Trace) -> Column<Nanoseconds> {
     let calls = &trace.api_calls;
     own_times(calls.thread(), calls.start(), calls.duration())
 }
@@ -32,8 +35,8 @@ pub(crate) fn own_times<Lane: Copy + Ord>(
     lanes: &[Lane],
     starts: &[Nanoseconds],
     durations: &[Nanoseconds],
-) -> Vec<Nanoseconds> {
-    let mut times = vec![Nanoseconds::ZERO; starts.len()];
+) -> Column<Nanoseconds> {
+    let mut times: Column<_> = starts.iter().map(|_| Nanoseconds::ZERO).collect();
     // Spans that have begun, each with its end, the last on top; some of those below may have ended.
     let mut open: Vec<(usize, Nanoseconds)> = Vec::new();
     let mut reached = Nanoseconds(i64::MIN);
@@ -52,7 +55,8 @@ pub(crate) fn own_times<Lane: Copy + Ord>(
         reached = until;
     };
     let mut lane: Option<Lane> = None;
-    for index in by_lane_and_start(lanes, starts, durations) {
+    for &index in &by_lane_and_start(lanes, starts, durations) {
+        let index = index as usize;
         if lane != Some(lanes[index]) {
             lane = Some(lanes[index]);
             share_out(&mut open, Nanoseconds(i64::MAX));
@@ -64,20 +68,60 @@ pub(crate) fn own_times<Lane: Copy + Ord>(
     times
 }
 
-/// Rows by lane, then start, the longer first where several start at once.
+/// Rows by lane, then start, the longer first where several start at once. A table has fewer rows than 2³².
 pub(crate) fn by_lane_and_start<Lane: Copy + Ord>(
     lanes: &[Lane],
     starts: &[Nanoseconds],
     durations: &[Nanoseconds],
-) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..starts.len()).collect();
-    order.sort_by_key(|&index| (lanes[index], starts[index], -durations[index]));
+) -> Column<u32> {
+    let (mut order, ends) = by_lane(lanes);
+    // Most profiles have each lane in order, which costs less to see than a sort costs.
+    let key = |index: u32| (starts[index as usize], -durations[index as usize], index);
+    let mut begin = 0;
+    for end in ends {
+        let lane = &mut order[begin..end];
+        if !lane.is_sorted_by_key(|&index| key(index)) {
+            lane.sort_unstable_by_key(|&index| key(index));
+        }
+        begin = end;
+    }
     order
+}
+
+/// Rows by lane, those of each in the order of the table, and where each lane ends.
+fn by_lane<Lane: Copy + Ord>(lanes: &[Lane]) -> (Column<u32>, Vec<usize>) {
+    let mut counts: BTreeMap<Lane, usize> = BTreeMap::new();
+    for run in lanes.chunk_by(|a, b| a == b) {
+        *counts.entry(run[0]).or_default() += run.len();
+    }
+    let mut begin = 0;
+    let mut next: BTreeMap<Lane, usize> = BTreeMap::new();
+    for (lane, count) in counts {
+        next.insert(lane, begin);
+        begin += count;
+    }
+    let mut order: Column<u32> = lanes.iter().map(|_| 0).collect();
+    let mut row = 0;
+    for run in lanes.chunk_by(|a, b| a == b) {
+        if let Some(place) = next.get_mut(&run[0]) {
+            for slot in &mut order[*place..*place + run.len()] {
+                *slot = row;
+                row += 1;
+            }
+            *place += run.len();
+        }
+    }
+    (order, next.into_values().collect())
 }
 
 /// How much time the given spans (start and end) cover together, each moment counted once.
 pub fn covered_time(mut spans: Vec<(Nanoseconds, Nanoseconds)>) -> Nanoseconds {
     spans.sort_unstable();
+    covered_in_order(spans)
+}
+
+/// How much time spans that are sorted by start cover together, each moment counted once.
+pub(crate) fn covered_in_order(spans: impl IntoIterator<Item = (Nanoseconds, Nanoseconds)>) -> Nanoseconds {
     let mut covered = Nanoseconds::ZERO;
     let mut reached = Nanoseconds(i64::MIN);
     for (start, end) in spans {

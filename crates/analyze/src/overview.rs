@@ -1,5 +1,6 @@
 //! A profile at first sight: wall time, the busy part of it, and everything that these figures leave out.
 
+use opscope_columns::Column;
 use opscope_trace::{DeviceId, ExecutionUnit, Nanoseconds, Trace};
 
 use crate::cover::Span;
@@ -152,7 +153,7 @@ fn devices(trace: &Trace, work: &Selection) -> Vec<DeviceUse> {
     if trace.devices.len() < 2 {
         return Vec::new();
     }
-    let mut of_devices: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
+    let mut of_devices: Vec<Column<u32>> = vec![Column::new(); trace.devices.len()];
     for execution in &work.executions {
         if let Some(stream) = trace.tasks.stream()[execution.row as usize] {
             let device = trace.streams.device()[stream.index()];

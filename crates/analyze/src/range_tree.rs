@@ -188,7 +188,8 @@ impl Builder<'_> {
         let mut seen_on: Vec<Option<ThreadId>> = Vec::new();
         let mut open: Vec<Open> = Vec::new();
         let mut lane: Option<Option<ThreadId>> = None;
-        for index in by_lane_and_start(&threads, &starts, &durations) {
+        for &index in &by_lane_and_start(&threads, &starts, &durations) {
+            let index = index as usize;
             let (thread, start, end) = (threads[index], starts[index], starts[index] + durations[index]);
             if lane != Some(thread) {
                 self.close_all(&mut open, lane);

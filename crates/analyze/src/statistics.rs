@@ -1,5 +1,6 @@
 //! The figures of a set of durations.
 
+use opscope_columns::Column;
 use opscope_trace::Nanoseconds;
 
 /// The distribution of a set of durations.
@@ -28,7 +29,7 @@ impl Statistics {
     ///
     /// Quantiles between two durations are interpolated linearly, as NumPy does by default.
     pub fn of(durations: impl IntoIterator<Item = Nanoseconds>) -> Option<Self> {
-        let mut sorted: Vec<i64> = durations.into_iter().map(|duration| duration.0).collect();
+        let mut sorted: Column<i64> = durations.into_iter().map(|duration| duration.0).collect();
         sorted.sort_unstable();
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let count = sorted.len();

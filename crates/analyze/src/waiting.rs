@@ -1,11 +1,12 @@
 //! How long tasks waited, as far as a format records it.
 
+use opscope_columns::Column;
 use opscope_trace::{ClockRelation, Nanoseconds, TaskId, TaskWait, Trace};
 
 use crate::nesting::{own_times, self_times};
 
 /// How the waiting of a trace's tasks is meant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     is_within: bool,
     /// Where a format records no waits at all, they are the times from the end of the launching call to the
@@ -33,7 +34,7 @@ impl Waiting {
     }
 
     /// The own times of the tasks without the waiting that their durations begin with.
-    pub fn kernel_times(self, trace: &Trace) -> Vec<Nanoseconds> {
+    pub fn kernel_times(self, trace: &Trace) -> Column<Nanoseconds> {
         if !self.is_within {
             return self_times(trace);
         }
@@ -41,9 +42,11 @@ impl Waiting {
         let of_task = |(wait, duration): (&Option<Nanoseconds>, &Nanoseconds)| {
             wait.unwrap_or_default().max(Nanoseconds::ZERO).min(*duration)
         };
-        let waits: Vec<Nanoseconds> = tasks.wait().iter().zip(tasks.duration()).map(of_task).collect();
-        let starts: Vec<_> = tasks.start().iter().zip(&waits).map(|(start, wait)| *start + *wait).collect();
-        let durations: Vec<_> = tasks.duration().iter().zip(&waits).map(|(all, wait)| *all - *wait).collect();
+        let waits: Column<Nanoseconds> = tasks.wait().iter().zip(tasks.duration()).map(of_task).collect();
+        let starts: Column<_> =
+            tasks.start().iter().zip(&waits).map(|(start, wait)| *start + *wait).collect();
+        let durations: Column<_> =
+            tasks.duration().iter().zip(&waits).map(|(all, wait)| *all - *wait).collect();
         own_times(tasks.stream(), &starts, &durations)
     }
 }

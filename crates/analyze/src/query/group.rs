@@ -1,9 +1,10 @@
 //! Executions added up into rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
+use opscope_columns::Column;
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use super::answer::Row;
 use super::per_iteration::PerIteration;
@@ -39,7 +40,7 @@ struct Groups<'e> {
     executions: &'e [Execution],
     /// By group, where it begins in the order.
     starts: Vec<usize>,
-    order: Vec<u32>,
+    order: Column<u32>,
 }
 
 impl<'e> Groups<'e> {
@@ -49,7 +50,7 @@ impl<'e> Groups<'e> {
     ) -> Self {
         let mut numbers: HashMap<Key, u32> = HashMap::new();
         let mut last: Option<(Key, u32)> = None;
-        let mut groups = Vec::with_capacity(executions.len());
+        let mut groups: Column<u32> = Column::new();
         for execution in executions {
             let key = key(execution);
             let group = match last {
@@ -66,7 +67,7 @@ impl<'e> Groups<'e> {
         let mut starts = vec![0_usize; count + 1];
         groups.iter().for_each(|&group| starts[group as usize + 1] += 1);
         (0..count).for_each(|group| starts[group + 1] += starts[group]);
-        let mut order = vec![0_u32; executions.len()];
+        let mut order: Column<u32> = executions.iter().map(|_| 0).collect();
         let mut next = starts.clone();
         for (index, &group) in groups.iter().enumerate() {
             order[next[group as usize]] = index as u32;
@@ -158,6 +159,31 @@ fn iteration_of(trace: &Trace, selection: &Selection, subject: Executed, row: us
     }
 }
 
+/// How long an execution waited, if it is one of tasks and that is known.
+fn wait_of(trace: &Trace, selection: &Selection, execution: &Execution) -> Option<Nanoseconds> {
+    selection.waiting?.of_task(trace, TaskId::from_index(execution.row as usize))
+}
+
+/// Different subjects, of which the same comes many times.
+#[derive(Default)]
+struct Distinct {
+    seen: HashSet<Executed>,
+    last: Option<Executed>,
+}
+
+impl Distinct {
+    fn add(&mut self, subject: Executed) {
+        if self.last != Some(subject) {
+            self.last = Some(subject);
+            self.seen.insert(subject);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.seen.len()
+    }
+}
+
 /// A value that all members of a group share, if they do.
 #[derive(Clone, Copy)]
 enum Shared<Value> {
@@ -205,7 +231,8 @@ fn make_row<'e>(
     let (mut flops, mut bytes) = (Some(0_u64), Some(0_u64));
     let (mut total, mut wait) = (Nanoseconds::ZERO, None);
     let mut start = Nanoseconds(i64::MAX);
-    let (mut subjects, mut count): (Vec<Executed>, usize) = (Vec::new(), 0);
+    let mut subjects = Distinct::default();
+    let mut count = 0;
     for member in members {
         let row = member.row as usize;
         let (its_name, its_type) = name_and_type(trace, selection, member.subject);
@@ -225,12 +252,10 @@ fn make_row<'e>(
         }
         iteration.add(iteration_of(trace, selection, member.subject, row));
         total += member.time;
-        if let Some(its_wait) = member.wait {
+        if let Some(its_wait) = wait_of(trace, selection, member) {
             wait = Some(wait.unwrap_or(Nanoseconds::ZERO) + its_wait);
         }
-        if subjects.last() != Some(&member.subject) {
-            subjects.push(member.subject);
-        }
+        subjects.add(member.subject);
         let its_operator = match member.subject {
             Executed::Operator(id) => Some(id),
             Executed::Name(_) | Executed::Call(_) => None,
@@ -243,14 +268,13 @@ fn make_row<'e>(
             bytes = add(bytes, row.and_then(|row| bytes_moved(&row)));
         }
     }
-    subjects.sort_unstable();
-    subjects.dedup();
+    let subjects = subjects.count();
     // Of sums, because averages are rounded.
     let whole = selection.whole;
     let share = if whole.0 > 0 { total.0 as f64 / whole.0 as f64 } else { 0.0 };
     let total = Nanoseconds(total.0 / averaged as i64);
     let of_average = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
-    let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects.len() == 1;
+    let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects == 1;
     Some(Row {
         name: name.value(),
         op_type: op_type.value(),
@@ -261,7 +285,7 @@ fn make_row<'e>(
         stream: stream.value().flatten(),
         thread: thread.value().flatten(),
         iteration: iteration.value().flatten(),
-        subjects: subjects.len(),
+        subjects,
         total,
         working: (query.time != TimeKind::Wait).then_some(total),
         value: value(query.aggregate, &times, total, per_iteration),

@@ -1,5 +1,6 @@
 //! The time that a group of executions takes in a typical iteration.
 
+use opscope_columns::Column;
 use opscope_trace::{IterationId, Nanoseconds};
 
 use crate::statistics::Statistics;
@@ -22,7 +23,7 @@ impl PerIteration {
         iterations: usize,
     ) -> Option<Self> {
         // Executions stand in the order in which they began, so that most are merged as they come.
-        let mut sums: Vec<(Subject, Option<IterationId>, Nanoseconds)> = Vec::new();
+        let mut sums: Column<(Subject, Option<IterationId>, Nanoseconds)> = Column::new();
         for (subject, iteration, time) in parts {
             match sums.last_mut() {
                 Some(last) if (last.0, last.1) == (subject, iteration) => last.2 += time,
@@ -30,13 +31,7 @@ impl PerIteration {
             }
         }
         sums.sort_unstable_by_key(|(subject, iteration, _)| (*subject, *iteration));
-        sums.dedup_by(|next, kept| {
-            let is_same = (next.0, next.1) == (kept.0, kept.1);
-            if is_same {
-                kept.2 += next.2;
-            }
-            is_same
-        });
+        merge(&mut sums);
         let of_subjects = sums.chunk_by(|a, b| a.0 == b.0).filter_map(|sums| {
             Statistics::of(sums.iter().map(|(.., time)| *time)).map(|times| typical(times, iterations))
         });
@@ -46,6 +41,21 @@ impl PerIteration {
         let times = Statistics::of(of_iterations.map(|sums| sums.iter().map(|(.., time)| *time).sum()))?;
         Some(Self { typical, times })
     }
+}
+
+/// Adds up the times of neighbours that are of the same subject and iteration.
+fn merge<Subject: Copy + PartialEq>(sums: &mut Column<(Subject, Option<IterationId>, Nanoseconds)>) {
+    let mut kept = 0;
+    for place in 1..sums.len() {
+        let next = sums[place];
+        if (next.0, next.1) == (sums[kept].0, sums[kept].1) {
+            sums[kept].2 += next.2;
+        } else {
+            kept += 1;
+            sums[kept] = next;
+        }
+    }
+    sums.truncate(kept + 1);
 }
 
 /// A time in a typical one of so many iterations, by the times in those that had it.

@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 
+use opscope_columns::Column;
 use opscope_trace::{DataType, IterationId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
 use super::question::{Filter, Query, TimeKind};
 use crate::calls::{CallKind, CallKinds, iterations_of_calls};
 use crate::cover::Span;
 use crate::execution::Executions;
-use crate::nesting::{covered_time, own_call_times, self_times};
+use crate::nesting::{covered_in_order, own_call_times, self_times};
 use crate::scope::{Chosen, is_work};
 use crate::waiting::Waiting;
 
 /// The executions that pass all filters.
 #[derive(Default)]
 pub(crate) struct Selection {
-    pub executions: Vec<Execution>,
+    pub executions: Column<Execution>,
     /// The time of everything in the scope, all iterations together.
     pub whole: Nanoseconds,
     /// How many subjects the scope has.
@@ -28,6 +29,8 @@ pub(crate) struct Selection {
     pub call_kinds: Vec<CallKind>,
     /// The inference of each call, where calls are asked about.
     pub call_iterations: Vec<Option<IterationId>>,
+    /// How tasks waited, where those are asked about.
+    pub waiting: Option<Waiting>,
 }
 
 /// One execution of a subject.
@@ -37,7 +40,6 @@ pub(crate) struct Execution {
     /// The row in the table of tasks or calls.
     pub row: u32,
     pub time: Nanoseconds,
-    pub wait: Option<Nanoseconds>,
     /// Whether it counts with the subject's operations and bytes: of several tasks that make up one
     /// execution of an operator, only the first does.
     pub is_first: bool,
@@ -95,7 +97,12 @@ impl Selection {
     /// Some of the executions, as parts of the same whole.
     pub fn only(&self, is_wanted: impl Fn(&Execution) -> bool) -> Self {
         let wanted = self.executions.iter().filter(|execution| is_wanted(execution));
-        Self { executions: wanted.copied().collect(), whole: self.whole, ..Self::default() }
+        Self {
+            executions: wanted.copied().collect(),
+            whole: self.whole,
+            waiting: self.waiting,
+            ..Self::default()
+        }
     }
 
     /// The time that the executions cover, as [`covered`] says.
@@ -107,14 +114,18 @@ impl Selection {
 /// The time that some tasks cover in each iteration that has some of them, and outside of all iterations; each
 /// moment counts once.
 pub(crate) fn covered(trace: &Trace, tasks: impl Iterator<Item = u32>) -> Vec<Nanoseconds> {
-    let mut spans: Vec<Vec<Span>> = vec![Vec::new(); trace.iterations.len() + 1];
-    for row in tasks {
-        let row = row as usize;
-        let start = trace.tasks.start()[row];
-        let iteration = trace.tasks.iteration()[row].map_or(trace.iterations.len(), |id| id.index());
-        spans[iteration].push((start, start + trace.tasks.duration()[row]));
-    }
-    spans.into_iter().filter(|spans| !spans.is_empty()).map(covered_time).collect()
+    let mut spans: Column<(u32, Span)> = tasks
+        .map(|row| {
+            let row = row as usize;
+            let start = trace.tasks.start()[row];
+            let iteration = trace.tasks.iteration()[row].map_or(trace.iterations.len(), |id| id.index());
+            (iteration as u32, (start, start + trace.tasks.duration()[row]))
+        })
+        .collect();
+    // A sort of rows that are in order already costs a look at each.
+    spans.sort_unstable();
+    let of_iterations = spans.chunk_by(|a, b| a.0 == b.0);
+    of_iterations.map(|spans| covered_in_order(spans.iter().map(|(_, span)| *span))).collect()
 }
 
 /// Chooses among the tasks. Waiting and other handling of streams is no work: it passes only if its
@@ -124,7 +135,7 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
     let own = if query.time == TimeKind::Kernel { waiting.kernel_times(trace) } else { self_times(trace) };
     let tasks = &trace.tasks;
     let units = &query.filter.units;
-    let mut chooser = Chooser::new(trace, query, chosen.averaged);
+    let mut chooser = Chooser::new(trace, chosen.averaged);
     for task in tasks.ids().filter(|&task| chosen.has_task(trace, task)) {
         let index = task.index();
         let unit = tasks.unit()[index];
@@ -132,18 +143,15 @@ pub(super) fn tasks(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
             continue;
         }
         let subject = tasks.operator()[index].map_or(Executed::Name(tasks.name()[index]), Executed::Operator);
-        let wait = waiting.of_task(trace, task);
         let time = match query.time {
             TimeKind::Total | TimeKind::Kernel => Some(own[index]),
-            TimeKind::Wait => wait,
+            TimeKind::Wait => waiting.of_task(trace, task),
         };
         let is_first = chooser.subjects.get(subject).executions.is_first(&tasks.get(task));
         let passes_unit = units.is_empty() || units.contains(&unit);
-        chooser.take(subject, index, time, wait, is_first, passes_unit, || {
-            passes_task(trace, &query.filter, task)
-        });
+        chooser.take(subject, index, time, is_first, passes_unit, || passes_task(trace, &query.filter, task));
     }
-    chooser.finish(&query.filter)
+    Selection { waiting: Some(waiting), ..chooser.finish(&query.filter) }
 }
 
 /// Chooses among the calls of the host.
@@ -153,7 +161,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
     let iterations = iterations_of_calls(trace);
     let filter = &query.filter;
     let mut numbers: HashMap<CallKind, u32> = HashMap::new();
-    let mut chooser = Chooser::new(trace, query, chosen.averaged);
+    let mut chooser = Chooser::new(trace, chosen.averaged);
     // Calls belong to no device.
     for call in trace.api_calls.ids().filter(|call| chosen.has_iteration(iterations[call.index()])) {
         // A call's own time leaves out those that it makes, so that one within another counts alike.
@@ -161,7 +169,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
         let number = *numbers.entry(kind).or_insert_with(|| chooser.add_call_kind(kind));
         // A call waits for nothing that a format records.
         let time = (query.time != TimeKind::Wait).then(|| own[call.index()]);
-        chooser.take(Executed::Call(number), call.index(), time, None, true, true, || {
+        chooser.take(Executed::Call(number), call.index(), time, true, true, || {
             let passes_level = passes_type(filter, kind.level.name());
             passes_name(trace, filter, kind.name) && passes_level && filter.data_types.is_empty()
         });
@@ -172,7 +180,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
 /// Collects executions, and judges each subject once.
 struct Chooser {
     subjects: ByExecuted<Known>,
-    executions: Vec<Execution>,
+    executions: Column<Execution>,
     whole: Nanoseconds,
     unknown: usize,
     averaged: i64,
@@ -180,11 +188,10 @@ struct Chooser {
 }
 
 impl Chooser {
-    fn new(trace: &Trace, query: &Query, averaged: usize) -> Self {
-        let rows = if query.host { trace.api_calls.len() } else { trace.tasks.len() };
+    fn new(trace: &Trace, averaged: usize) -> Self {
         Self {
             subjects: ByExecuted::new(trace, Known::default()),
-            executions: Vec::with_capacity(rows),
+            executions: Column::new(),
             whole: Nanoseconds::ZERO,
             unknown: 0,
             averaged: averaged as i64,
@@ -199,13 +206,11 @@ impl Chooser {
         self.call_kinds.len() as u32 - 1
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what an execution is")]
     fn take(
         &mut self,
         subject: Executed,
         row: usize,
         time: Option<Nanoseconds>,
-        wait: Option<Nanoseconds>,
         is_first: bool,
         passes_unit: bool,
         passes: impl FnOnce() -> bool,
@@ -224,7 +229,7 @@ impl Chooser {
             known.has_passed = true;
             known.total += time;
             // A table has fewer rows than 2^32.
-            self.executions.push(Execution { subject, row: row as u32, time, wait, is_first });
+            self.executions.push(Execution { subject, row: row as u32, time, is_first });
         }
     }
 
@@ -244,6 +249,7 @@ impl Chooser {
             unknown: self.unknown,
             call_kinds: self.call_kinds,
             call_iterations: Vec::new(),
+            waiting: None,
             executions: self.executions,
         }
     }

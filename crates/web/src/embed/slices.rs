@@ -130,13 +130,14 @@ impl Slices {
     ) -> Self {
         let inferences = vec![0; trace.iterations.len() + trace.unrecorded_iterations.len()];
         let mut slices = Self { inferences, ..Self::default() };
+        let (own_task_times, own_call_times) = (self_times(trace), own_call_times(trace));
         let mut maker = Maker {
             trace,
             layout,
             choice,
             ticks,
-            own_task_times: self_times(trace),
-            own_call_times: own_call_times(trace),
+            own_task_times: &own_task_times,
+            own_call_times: &own_call_times,
             launches: Launches::new(trace),
             calls: vec![0; trace.api_calls.len()],
         };
@@ -184,8 +185,8 @@ struct Maker<'a> {
     layout: &'a Layout,
     choice: &'a Choice,
     ticks: Ticks,
-    own_task_times: Vec<Nanoseconds>,
-    own_call_times: Vec<Nanoseconds>,
+    own_task_times: &'a [Nanoseconds],
+    own_call_times: &'a [Nanoseconds],
     launches: Launches,
     /// By call, its slice + 1. Calls stand before tasks.
     calls: Vec<u32>,
