@@ -135,6 +135,48 @@ impl Mapped {
         }
     }
 
+    /// Hands on each record of a stream whose records tell their own size, those that go on in the next slice too.
+    ///
+    /// `size_of` tells the size in bytes of the record that some bytes begin with; `None` where they are too few to
+    /// tell. The stream ends at a size of 0. How many bytes are left there.
+    pub fn sized_records(
+        &self,
+        size_of: impl Fn(&[u8]) -> Option<usize>,
+        mut take: impl FnMut(&[u8]),
+    ) -> usize {
+        let mut begun: Vec<u8> = Vec::new();
+        let mut slices = self.maps.iter();
+        while let Some(slice) = slices.next() {
+            let mut rest: &[u8] = slice;
+            // The record that the slice before has begun; its size may not be known yet.
+            while !begun.is_empty() && !rest.is_empty() {
+                let wanted = size_of(&begun).unwrap_or(begun.len() + 1);
+                let (more, behind) = rest.split_at(wanted.saturating_sub(begun.len()).min(rest.len()));
+                begun.extend_from_slice(more);
+                rest = behind;
+                match size_of(&begun) {
+                    Some(0) => {
+                        return begun.len() + rest.len() + slices.map(|slice| slice.len()).sum::<usize>();
+                    }
+                    Some(size) if size == begun.len() => {
+                        take(&begun);
+                        begun.clear();
+                    }
+                    _ => {}
+                }
+            }
+            while let Some(size) = size_of(rest).filter(|size| *size <= rest.len()) {
+                if size == 0 {
+                    return rest.len() + slices.map(|slice| slice.len()).sum::<usize>();
+                }
+                take(&rest[..size]);
+                rest = &rest[size..];
+            }
+            begun.extend_from_slice(rest);
+        }
+        begun.len()
+    }
+
     /// The stream cut into pieces of whole records, in order; each piece is a multiple of `size`
     /// bytes long.
     pub fn pieces(&self, size: usize, magic: Option<Magic>, losses: &mut Losses) -> Vec<Cow<'_, [u8]>> {
@@ -238,6 +280,30 @@ mod tests {
 
     fn join(pieces: &[Cow<'_, [u8]>]) -> Vec<u8> {
         pieces.concat()
+    }
+
+    #[test]
+    fn records_of_their_own_size_are_whole_wherever_slices_are_cut() {
+        // The first two bytes of a record are its size.
+        let size_of = |bytes: &[u8]| Some(usize::from(u16::from_le_bytes([*bytes.first()?, *bytes.get(1)?])));
+        let bytes = [&[3, 0, 7][..], &[2, 0], &[6, 0, 1, 2, 3, 4], &[4, 0, 9, 9], &[5, 0, 1]].concat();
+        let read = |slices: Vec<&[u8]>| {
+            let maps = slices.into_iter().map(|slice| SliceBytes::Read(slice.to_vec())).collect();
+            let mut records = Vec::new();
+            let left = Mapped { name: String::new(), maps }
+                .sized_records(size_of, |record| records.push(record.to_vec()));
+            (records, left)
+        };
+        let whole = read(vec![&bytes]);
+        assert_eq!((whole.0.len(), whole.1), (4, 3));
+        assert_eq!(whole.0.concat(), bytes[..bytes.len() - 3]);
+        for first in 0..=bytes.len() {
+            for second in first..=bytes.len() {
+                assert_eq!(read(vec![&bytes[..first], &bytes[first..second], &bytes[second..]]), whole);
+            }
+        }
+        // No record is empty, and nothing can be read behind one that says so.
+        assert_eq!(read(vec![&[2, 0, 0], &[0, 2, 0], &[2, 0]]), (vec![vec![2, 0]], 6));
     }
 
     #[test]

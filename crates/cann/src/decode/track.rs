@@ -40,19 +40,17 @@ pub(super) fn variable(streams: &[Stream], tables: &mut DeviceTables) {
     let mut losses = Losses::default();
     for stream in streams {
         let mapped = stream.map(&mut losses);
-        let bytes = mapped.concatenated();
-        let mut rest = &bytes[..];
-        while let Some(head) = <TrackHead as Record>::read(rest) {
-            let size = usize::from(head.size);
-            if size < TrackHead::SIZE || size > rest.len() {
-                break;
-            }
-            if let Err(reason) = record(&rest[..size], Chip::V1_1_0, tables, &mut Column::new()) {
+        // A record that is smaller than its own head ends what can be read.
+        let size_of = |bytes: &[u8]| {
+            let size = usize::from(<TrackHead as Record>::read(bytes)?.size);
+            Some(if size < TrackHead::SIZE { 0 } else { size })
+        };
+        let left = mapped.sized_records(size_of, |bytes| {
+            if let Err(reason) = record(bytes, Chip::V1_1_0, tables, &mut Column::new()) {
                 losses.count(reason, &stream.name, 1);
             }
-            rest = &rest[size..];
-        }
-        losses.count(LossKind::PartialRecord, &stream.name, u64::from(!rest.is_empty()));
+        });
+        losses.count(LossKind::PartialRecord, &stream.name, u64::from(left > 0));
     }
     tables.losses.merge(losses);
 }

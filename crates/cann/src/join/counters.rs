@@ -50,8 +50,8 @@ fn key(stream: u16, task: u32, context: u32) -> Key {
 pub(super) fn task_counters(device: &DeviceTables, stop: &Stop) -> (TaskCounters, Losses) {
     let DeviceTables { tasks, counters, .. } = device;
     let mut result = TaskCounters {
-        cube: vec![None; tasks.len()].into(),
-        vector: vec![None; tasks.len()].into(),
+        cube: (0..tasks.len()).map(|_| None).collect(),
+        vector: (0..tasks.len()).map(|_| None).collect(),
         sums: CounterTable::default(),
         first_sum: counters.len(),
     };
@@ -68,7 +68,7 @@ pub(super) fn task_counters(device: &DeviceTables, stop: &Stop) -> (TaskCounters
         (_, false) => by_order(device, stop),
     };
     let mut unmatched = 0;
-    for (row, task) in stop.within(task_of).enumerate() {
+    for (row, task) in stop.within(&task_of).enumerate() {
         let is_taken = task.is_some_and(|task| result.take(device, row, task.index()));
         unmatched += u64::from(!is_taken);
     }
@@ -110,16 +110,16 @@ impl TaskCounters {
 }
 
 /// For each row of counters the latest run of its task that it overlaps with.
-fn by_time(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
+fn by_time(device: &DeviceTables, stop: &Stop) -> Column<Option<RunRow>> {
     let DeviceTables { tasks, counters, .. } = device;
-    let mut order: Vec<u32> = (0..counters.len() as u32).collect();
+    let mut order: Column<u32> = (0..counters.len() as u32).collect();
     if !counters.end().is_sorted() {
         order.sort_by_key(|&row| counters.end()[row as usize]);
     }
-    let mut task_of = vec![None; counters.len()];
+    let mut task_of: Column<Option<RunRow>> = (0..counters.len()).map(|_| None).collect();
     let mut latest: NumberMap<Key, RunRow> = NumberMap::default();
     let mut next = 0;
-    for row in stop.within(order) {
+    for &row in stop.within(&order) {
         let row = row as usize;
         let end = counters.end()[row];
         while tasks.start().get(next).is_some_and(|&start| start <= end) {
@@ -135,7 +135,7 @@ fn by_time(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
 }
 
 /// For each row of counters the run that their order on the stream tells.
-fn by_order(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
+fn by_order(device: &DeviceTables, stop: &Stop) -> Column<Option<RunRow>> {
     let DeviceTables { tasks, counters, .. } = device;
     let mut streams: NumberMap<(u16, Core), Stream> = NumberMap::default();
     for row in stop.within(0..counters.len()) {
@@ -158,7 +158,7 @@ fn by_order(device: &DeviceTables, stop: &Stop) -> Vec<Option<RunRow>> {
             }
         }
     }
-    let mut task_of = vec![None; counters.len()];
+    let mut task_of: Column<Option<RunRow>> = (0..counters.len()).map(|_| None).collect();
     for stream in stop.within(streams.values()) {
         stream.place(device, &mut task_of);
     }
@@ -178,8 +178,8 @@ fn counting_core(log: TaskLog, kind: u16) -> Option<Core> {
 /// The rows of one core's counters on one stream, and the runs that may have left them, both in their order.
 #[derive(Default)]
 struct Stream {
-    records: Vec<u32>,
-    runs: Vec<u32>,
+    records: Column<u32>,
+    runs: Column<u32>,
 }
 
 impl Stream {
@@ -188,8 +188,8 @@ impl Stream {
         let number = |task: u32, context: u32| u64::from(task) << 32 | u64::from(context);
         let of_record = |&row: &u32| number(counters.task()[row as usize], counters.context()[row as usize]);
         let of_run = |&task: &u32| number(tasks.task()[task as usize], tasks.context()[task as usize]);
-        let records: Vec<u64> = self.records.iter().map(of_record).collect();
-        let runs: Vec<u64> = self.runs.iter().map(of_run).collect();
+        let records: Column<u64> = self.records.iter().map(of_record).collect();
+        let runs: Column<u64> = self.runs.iter().map(of_run).collect();
         // Chip 0 notes when it counted, which is when the task ended.
         let place_at = |&row: &u32| {
             let time = Some(counters.end()[row as usize]).filter(|time| *time != 0)?;
@@ -200,7 +200,7 @@ impl Stream {
         };
         let known = self.records.iter().map(place_at).collect();
         let places = record_order::place(&records, &runs, known);
-        for (&row, place) in self.records.iter().zip(places) {
+        for (&row, place) in self.records.iter().zip(&places) {
             task_of[row as usize] = place.map(|place| RunRow::from_index(self.runs[place as usize] as usize));
         }
     }

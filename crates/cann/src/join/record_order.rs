@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 /// The number by which records and runs name a task.
@@ -19,7 +20,7 @@ pub(super) type Number = u64;
 
 /// For each record its run, if that is certain. `records` and `runs` are the numbers of one stream's records
 /// and runs in their order; `known` has the places that are told by something else than the order.
-pub(super) fn place(records: &[Number], runs: &[Number], known: Vec<Option<u32>>) -> Vec<Option<u32>> {
+pub(super) fn place(records: &[Number], runs: &[Number], known: Column<Option<u32>>) -> Column<Option<u32>> {
     let agrees = |(place, known): (u32, &Option<u32>)| known.is_none_or(|known| known == place);
     if records == runs && (0..).zip(&known).all(agrees) {
         return (0..runs.len() as u32).map(Some).collect();
@@ -40,7 +41,7 @@ pub(super) fn place(records: &[Number], runs: &[Number], known: Vec<Option<u32>>
 struct Places<'a> {
     records: &'a [Number],
     runs: &'a [Number],
-    run_of: Vec<Option<u32>>,
+    run_of: Column<Option<u32>>,
     is_taken: Vec<bool>,
 }
 
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     fn placed(records: &[Number], runs: &[Number]) -> Vec<Option<u32>> {
-        place(records, runs, vec![None; records.len()])
+        place(records, runs, records.iter().map(|_| None).collect()).to_vec()
     }
 
     /// The numbers of a model's tasks, executed several times.
@@ -228,9 +229,9 @@ mod tests {
 
     #[test]
     fn places_that_are_known_part_the_others() {
-        let known = vec![None, Some(1), None];
-        assert_eq!(place(&[4, 4, 4], &[4, 4, 4, 5], known.clone()), [Some(0), Some(1), Some(2)]);
-        assert_eq!(place(&[4, 4, 4], &[4, 4, 4, 4], known), [Some(0), Some(1), None]);
+        let known = Column::from(vec![None, Some(1), None]);
+        assert_eq!(place(&[4, 4, 4], &[4, 4, 4, 5], known.clone())[..], [Some(0), Some(1), Some(2)]);
+        assert_eq!(place(&[4, 4, 4], &[4, 4, 4, 4], known)[..], [Some(0), Some(1), None]);
     }
 
     #[test]
