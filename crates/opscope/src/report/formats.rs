@@ -2,6 +2,7 @@
 
 use opscope_open::formats::ALL;
 use opscope_open::{About, Format};
+use opscope_say::word;
 use serde_json::{Value, json};
 
 use super::{Envelope, Table, TableColumn, count};
@@ -47,8 +48,16 @@ fn bare(name: &str) -> &str {
 /// A row for each format.
 pub fn table(formats: &[Listed]) -> Table {
     let mut table = Table::new(
-        ["format", "kind", "from", "read", "written by", "not read or not in it", "tried on"]
-            .map(TableColumn::text),
+        [
+            "format",
+            "kind",
+            "from",
+            "read",
+            word("written by"),
+            word("not read or not in it"),
+            word("tried on"),
+        ]
+        .map(TableColumn::text),
     );
     formats.iter().for_each(|format| table.row(format.cells()));
     table
@@ -64,9 +73,9 @@ pub fn details(formats: &[Listed], width: Option<u16>) -> String {
         for line in [
             ["from", from],
             ["read", reads],
-            ["written by", written_by],
+            [word("written by"), written_by],
             ["lacks", lacks],
-            ["tried on", tried],
+            [word("tried on"), tried],
         ] {
             table.row(line);
         }
