@@ -151,7 +151,7 @@ impl Table {
             if origin != Origin::Program {
                 let first = english.texts.first().and_then(|text| text.chars().next());
                 let pattern = Pattern { english, translation: translation.clone() };
-                if matches!(first, Some(' ' | ',' | ';' | '(')) {
+                if origin == Origin::Libraries && matches!(first, Some(' ' | ',' | ';' | '(')) {
                     table.ends.push(pattern);
                 } else if pattern.is_telling(first) {
                     table.patterns.push(pattern);

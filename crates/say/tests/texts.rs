@@ -150,3 +150,28 @@ fn every_text_belongs_to_a_sentence_of_the_code() {
         all().iter().filter(|entry| !is_used(entry)).map(|it| format!("{}: {:?}", it.file, it.id)).collect();
     assert!(unused.is_empty(), "texts of sentences that nobody says:\n{}", unused.join("\n"));
 }
+
+/// The literals that stand behind a word of the code, such as `say!(`.
+fn literals_behind(opening: &str, source: &str) -> Vec<String> {
+    let places = source.match_indices(opening).map(|(at, _)| source[at + opening.len()..].trim_start());
+    places.filter(|rest| rest.starts_with('"')).filter_map(|rest| literals(rest).into_iter().next()).collect()
+}
+
+#[test]
+fn everything_that_the_program_says_has_a_text() {
+    let known: BTreeSet<String> = all().into_iter().map(|entry| entry.id).collect();
+    let mut paths = Vec::new();
+    files(&crates().join("opscope/src"), &mut paths);
+    let mut missing = BTreeSet::new();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs")) {
+        let source = std::fs::read_to_string(path).expect("a source");
+        let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for opening in ["say!(", "word(", "label(", "TableColumn::text(", "TableColumn::number("] {
+            missing.extend(literals_behind(opening, source).into_iter().filter(|said| {
+                // Numbers and the letters by which profiles go are nobody's language.
+                said.chars().any(char::is_lowercase) && !known.contains(said)
+            }));
+        }
+    }
+    assert!(missing.is_empty(), "without a text in Chinese:\n{missing:#?}");
+}

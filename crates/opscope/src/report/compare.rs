@@ -166,11 +166,19 @@ fn name(step: &Step<'_, '_>) -> String {
     match &step.what {
         What::Group(group) => title(group),
         What::Family(family) => {
-            say!("{} × {} (most: {})", family.count, sentence(&family.story), names(members(family.greatest)))
+            say!("{} × {} (most: {})", family.count, told(&family.story), names(members(family.greatest)))
         }
         What::Others(_) => word("all others").to_owned(),
         What::Outside => word("outside operators").to_owned(),
         What::Unexplained => word("not explained by operators").to_owned(),
+    }
+}
+
+/// A story in the reader's language: what became of which types.
+fn told(story: &str) -> String {
+    match story.rsplit_once(' ') {
+        Some((types, change)) if word(change) != change => format!("{types} {}", word(change)),
+        _ => sentence(story).into_owned(),
     }
 }
 
@@ -200,8 +208,8 @@ fn names(members: &[Member<'_>]) -> String {
 /// The name of a group: its story, and the name of the operator.
 fn title(group: &Group<'_>) -> String {
     match group.change {
-        Change::Merged | Change::Split => format!("{} ({})", sentence(&group.story()), names(members(group))),
-        _ => format!("{}{}{}", sentence(&group.story()), word(": "), names(members(group))),
+        Change::Merged | Change::Split => format!("{} ({})", told(&group.story()), names(members(group))),
+        _ => format!("{}{}{}", told(&group.story()), word(": "), names(members(group))),
     }
 }
 

@@ -227,7 +227,7 @@ fn frequencies(trace: &Trace, rows: &[Frequency], width: Option<u16>) -> Option<
         cells.extend(values.map(|value| format!("{} MHz", decimal(value))));
         table.row(cells);
     }
-    titled("Frequency", &table.to_text(width), rows.len(), rows.len())
+    titled(word("Frequency"), &table.to_text(width), rows.len(), rows.len())
 }
 
 const DURATIONS: [&str; 6] = ["share", "total", "count", "mean", "min", "max"];

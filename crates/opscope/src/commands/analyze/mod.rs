@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
 use opscope_open::Source;
-use opscope_say::{say, word};
+use opscope_say::{say, sentence, word};
 use opscope_trace::Trace;
 
 use self::options::{Choice, Order, query};
@@ -256,7 +256,7 @@ impl Arguments {
     fn heading(&self, trace: &Opened) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&printable(&name(&self.path)));
-        text.push_str(&format!(": {}", trace.format().name));
+        text.push_str(&format!("{}{}", word(": "), sentence(trace.format().name)));
         let version = trace.run.engine_version.as_deref().unwrap_or_default();
         let engine = trace.run.engine.map(|engine| say!("{} {version}", engine.name()));
         for place in engine.iter().chain(&trace.run.chip) {

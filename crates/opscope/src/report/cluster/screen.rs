@@ -60,7 +60,7 @@ fn heading(findings: &Findings) -> String {
         (0, false) => String::new(),
         (some, _) => say!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
     };
-    let collectives = if findings.run.instances.len() == 1 { "collective" } else { "collectives" };
+    let collectives = word(if findings.run.instances.len() == 1 { "collective" } else { "collectives" });
     say!(
         "{ranks} on {}{layout}, {}, {} parts of {} {collectives} matched{incomplete}",
         count(findings.run.hosts.len(), "host"),

@@ -59,7 +59,7 @@ pub fn table(findings: &Findings, chosen: std::ops::Range<usize>, width: Option<
         }
         table.row([
             TableCell::from(number(findings, index)),
-            findings.name_of(&suspect.who).into(),
+            opscope_say::sentence(&findings.name_of(&suspect.who)).into_owned().into(),
             format!("{} ms", milliseconds(suspect.saves_ns.max(0.0))).into(),
             format!("{} ms", milliseconds(suspect.alone_ns.max(0.0))).into(),
             say!("step {}", suspect.since).into(),
@@ -95,7 +95,7 @@ pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> St
     let name = findings.name_of(&suspect.who);
     let mut text = say!(
         "{} costs a step {} ms; alone it would cost {} ms\n",
-        bold(&printable(&name)),
+        bold(&printable(&opscope_say::sentence(&name))),
         bold(&milliseconds(suspect.saves_ns.max(0.0))),
         milliseconds(suspect.alone_ns.max(0.0))
     );
