@@ -1,7 +1,7 @@
 //! The program's sentences in the language of the user.
 //!
 //! English sentences stand in the code, where they are read beside what they tell, and are their own ids. Texts
-//! in another language stand in tables ([`texts`](https://toml.io), a file for each part of the program) under
+//! in another language stand in tables (`texts/`, a file in TOML for each part of the program) under
 //! these ids. A sentence without a text falls back to English by itself, and the English output can't depend on any
 //! translation.
 //!

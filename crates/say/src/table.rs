@@ -19,9 +19,9 @@ use crate::template::Template;
 pub enum Origin {
     /// The program's own, which it looks up by their format strings.
     Program,
-    /// Those of the workspace's libraries, which are recognised.
+    /// Sentences of the workspace's libraries, which are recognised.
     Libraries,
-    /// Those of other projects: the system's errors, the parser of the command line. They are recognised as well.
+    /// Sentences of other projects: the system's errors, the parser of the command line. They are recognised as well.
     Others,
 }
 
@@ -129,7 +129,7 @@ struct Pattern {
 pub struct Table {
     /// By the English format string.
     exact: HashMap<String, Translation>,
-    /// Those that are recognised, the most telling first.
+    /// Sentences that are recognised, the most telling first.
     patterns: Vec<Pattern>,
     /// Ends of sentences that are recognised behind whatever they are put to: those that begin with a mark or a
     /// blank, as in `, within an inference`.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use opscope_advise::converter::{Conversion, Remark};
 use opscope_advise::fusion::{Chain, Fusion, Split};
 use opscope_model::{Model, ModelKind};
-use opscope_say::{say, word};
+use opscope_say::{Language, chosen, say, word};
 use opscope_trace::units;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -218,8 +218,12 @@ fn push_chains(text: &mut String, found: &Fusion, all: bool) {
             bold(&printable(&types.join(" + "))),
             dim(&say!("{} from {}", chain.class.name(), printable(first)))
         );
-        let _ = writeln!(text, "{}", say!("     stops: {}", printable(&chain.stop)));
-        if let Some(remedy) = &chain.remedy {
+        let (stop, remedy) = match chosen() {
+            Language::English => (&chain.stop, &chain.remedy),
+            Language::Chinese => (&chain.zh.stop, &chain.zh.remedy),
+        };
+        let _ = writeln!(text, "{}", say!("     stops: {}", printable(stop)));
+        if let Some(remedy) = remedy {
             let _ = writeln!(text, "     {}", printable(remedy));
         }
     }

@@ -117,7 +117,7 @@ fn memory(trace: &Trace) -> Option<String> {
 pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
     let threads = count(trace.threads.len(), "thread");
     let calls = count(answer.executions, "call");
-    let mut text = format!(
+    let mut text = say!(
         "{} {} in {calls} of {threads}, each less the calls that it made\n",
         label("host", 9),
         units::duration(answer.whole)

@@ -59,6 +59,12 @@ impl From<String> for TableCell {
     }
 }
 
+impl From<Cow<'_, str>> for TableCell {
+    fn from(text: Cow<'_, str>) -> Self {
+        text.into_owned().into()
+    }
+}
+
 impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         text.to_owned().into()

@@ -1,7 +1,7 @@
 //! The predicted effect of a change, as text and JSON.
 
 use opscope_analyze::{Edit, Prediction};
-use opscope_say::{say, word};
+use opscope_say::{say, sentence, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
         let (edit, time) = (printable(&edit), units::duration(*time));
         text.push_str(&say!("  {edit}: {operators}, {time} of each inference\n"));
     }
-    let basis = say!("a prediction, not a measurement; by {}", prediction.basis.text());
+    let basis = say!("a prediction, not a measurement; by {}", sentence(prediction.basis.text()));
     text.push_str(&format!("{}\n", dim(&basis)));
     text
 }
@@ -44,7 +44,7 @@ pub fn to_json(edits: &[Edit], prediction: &Prediction) -> Envelope<Value> {
         "kind": "prediction",
         "measured_ns": prediction.measured.0,
         "predicted_ns": prediction.predicted.0,
-        "basis": prediction.basis.text(),
+        "basis": sentence(prediction.basis.text()),
         "edits": edits,
     });
     Envelope::new(1, answer)

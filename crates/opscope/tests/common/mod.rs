@@ -53,7 +53,7 @@ impl Place {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opscope"));
-        // What tests look for is English, whatever the language of who runs them.
+        // Tests look for English, whatever the language of the person who runs them.
         command.args(arguments).current_dir(self.folder.path()).env("OPSCOPE_LANG", "en");
         command
     }
