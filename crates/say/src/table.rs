@@ -206,10 +206,12 @@ impl Table {
         if let Some(sentence) = sentence.strip_suffix('.') {
             return Some(self.recognised_within(sentence, depth)? + "。");
         }
-        [("; ", "；"), (": ", "："), (", ", "，")].iter().find_map(|(mark, chinese)| {
+        [("; ", "；"), (", ", "，"), (": ", "：")].iter().find_map(|(mark, chinese)| {
             let parts: Vec<&str> = sentence.split(mark).collect();
-            let texts: Vec<Option<String>> =
-                parts.iter().map(|part| self.recognised_within(part, depth)).collect();
+            // Single words are names as often as not, in lists above all.
+            let told =
+                |part: &&str| part.contains(' ').then(|| self.recognised_within(part, depth)).flatten();
+            let texts: Vec<Option<String>> = parts.iter().map(told).collect();
             let is_known = parts.len() > 1 && texts.iter().any(Option::is_some);
             let text = |(text, part): (Option<String>, &&str)| text.unwrap_or_else(|| (*part).to_owned());
             is_known.then(|| texts.into_iter().zip(&parts).map(text).collect::<Vec<_>>().join(chinese))
@@ -240,6 +242,7 @@ mod tests {
             entry("nothing is there", "什么都没有"),
             entry("'{path}' can't be read: {}", "无法读取“{path}”：{}"),
             entry("{} of {} were read in {time}", "{time} 内读取了 {1} 个中的 {0} 个"),
+            entry("time", "耗时"),
             entry("{} is {}", "过于宽泛"),
             entry("of {}{ranges}", "共 {}{ranges}"),
             entry(" in {} ranges", "（{} 个区间）"),
@@ -269,6 +272,7 @@ mod tests {
         let text = "共 9 s（2 个区间）；其中连续 5 s，自 1.5 s 起，几乎正好 5 秒：像是 sleep";
         assert_eq!(table().recognised(sentence).as_deref(), Some(text));
         assert_eq!(table().recognised("nothing is there; x").as_deref(), Some("什么都没有；x"));
+        assert_eq!(table().recognised("there are: share, time"), None);
         assert_eq!(table().recognised("nothing is there.").as_deref(), Some("什么都没有。"));
     }
 

@@ -128,7 +128,7 @@ pub fn to_json(
 fn applied(info: &Info) -> &'static str {
     match (info.exactness, info.use_) {
         (Exactness::Lossy, _) => word("when allowed"),
-        (_, Use::Always) => "always",
+        (_, Use::Always) => word("always"),
         (_, Use::Named) => word("when named"),
     }
 }

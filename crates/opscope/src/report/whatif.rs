@@ -25,6 +25,7 @@ pub fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
     text.push('\n');
     for (edit, (operators, time)) in edits.iter().zip(&prediction.edits) {
         let (edit, operators) = (edit.text(), count(*operators, "operator"));
+        let edit = sentence(&edit);
         let (edit, time) = (printable(&edit), units::duration(*time));
         text.push_str(&say!("  {edit}: {operators}, {time} of each inference\n"));
     }
