@@ -9,6 +9,7 @@
 //! A text names the same placeholders in the order of its own language; of those without a name `{}` is the next
 //! one, and `{1}` the second.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -40,6 +41,9 @@ const LEAST_LETTERS: usize = 5;
 
 /// How deep sentences lie within sentences.
 const DEEPEST: usize = 8;
+
+/// How often a sentence and its parts are looked up: long lists of names would take a second.
+const MOST_LOOKS: usize = 30;
 
 /// A sentence and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,17 +176,18 @@ impl Table {
 
     /// The text of a sentence with its values in it.
     pub fn recognised(&self, sentence: &str) -> Option<String> {
-        self.recognised_within(sentence, DEEPEST)
+        self.recognised_within(sentence, DEEPEST, &Cell::new(MOST_LOOKS))
     }
 
-    fn recognised_within(&self, sentence: &str, depth: usize) -> Option<String> {
+    fn recognised_within(&self, sentence: &str, depth: usize, looks: &Cell<usize>) -> Option<String> {
         if let Some(text) = self.exact.get(sentence).and_then(Translation::fixed) {
             return Some(text.to_owned());
         }
         let depth = depth.checked_sub(1)?;
+        looks.set(looks.get().checked_sub(1)?);
         // Single words are names as often as not.
         let inner = |part: &str| {
-            let text = part.contains(' ').then(|| self.recognised_within(part, depth)).flatten();
+            let text = part.contains(' ').then(|| self.recognised_within(part, depth, looks)).flatten();
             text.unwrap_or_else(|| part.to_owned())
         };
         let whole = self.patterns.iter().find_map(|pattern| {
@@ -198,19 +203,20 @@ impl Table {
                     Some(inner(&sentence[..at]) + &text)
                 })
             })
-            .or_else(|| self.recognised_parts(sentence, depth))
+            .or_else(|| self.recognised_parts(sentence, depth, looks))
     }
 
     /// The text of several sentences in one, if any of them is recognised.
-    fn recognised_parts(&self, sentence: &str, depth: usize) -> Option<String> {
+    fn recognised_parts(&self, sentence: &str, depth: usize, looks: &Cell<usize>) -> Option<String> {
         if let Some(sentence) = sentence.strip_suffix('.') {
-            return Some(self.recognised_within(sentence, depth)? + "。");
+            return Some(self.recognised_within(sentence, depth, looks)? + "。");
         }
         [("; ", "；"), (", ", "，"), (": ", "：")].iter().find_map(|(mark, chinese)| {
             let parts: Vec<&str> = sentence.split(mark).collect();
             // Single words are names as often as not, in lists above all.
-            let told =
-                |part: &&str| part.contains(' ').then(|| self.recognised_within(part, depth)).flatten();
+            let told = |part: &&str| {
+                part.contains(' ').then(|| self.recognised_within(part, depth, looks)).flatten()
+            };
             let texts: Vec<Option<String>> = parts.iter().map(told).collect();
             let is_known = parts.len() > 1 && texts.iter().any(Option::is_some);
             let text = |(text, part): (Option<String>, &&str)| text.unwrap_or_else(|| (*part).to_owned());
