@@ -1,16 +1,8 @@
 //! A page about a rule.
 
-use crate::rule::Rule;
+use opscope_say::Language;
 
-/// The language of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// English.
-    #[default]
-    English,
-    /// Chinese.
-    Chinese,
-}
+use crate::rule::{Confidence, Rule};
 
 /// The page about a rule: what it says, its thresholds and where they come from.
 pub fn explain(rule: &Rule, language: Language) -> String {
@@ -47,7 +39,7 @@ pub fn explain(rule: &Rule, language: Language) -> String {
     add(words[4], &condition.unwrap_or_default());
     let limits: Vec<String> = rule.limits.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     add(words[3], &limits.join(", "));
-    add(words[5], rule.confidence.name());
+    add(words[5], confidence(rule.confidence, language));
     add(words[6], &rule.source);
     add(words[7], &format!("silence = [\"{}\"]   (opscope.toml, --rules FILE.toml)", rule.id));
     page
@@ -66,5 +58,14 @@ fn automation(auto: &str, language: Language) -> String {
         format!("{rewrite}:{which}")
     } else {
         format!("{config}:{}", auto.strip_prefix("config:").unwrap_or(auto))
+    }
+}
+
+fn confidence(confidence: Confidence, language: Language) -> &'static str {
+    match (language, confidence) {
+        (Language::English, confidence) => confidence.name(),
+        (Language::Chinese, Confidence::Guessed) => "常识",
+        (Language::Chinese, Confidence::Documented) => "有文档依据",
+        (Language::Chinese, Confidence::Measured) => "实测",
     }
 }

@@ -70,7 +70,7 @@ pub use advise::advise;
 pub use checks::{Why, why_on_ai_cpu};
 pub use claim::Evidence;
 pub use converter::ConverterOptions;
-pub use explain::{Language, explain};
+pub use explain::explain;
 pub use finding::{Done, Finding, NotRun, Report, Whole};
 pub use rewrites::Does;
 pub use rule::{Confidence, Kind, Rule, Text, rules};

@@ -5,6 +5,7 @@ use opscope_run::EngineKind;
 
 use crate::commands;
 use crate::exit::Exit;
+use crate::language::Wish;
 use crate::terminal::{Terminal, print_problem};
 
 /// Finds out why a neural network's inference is slow: which operator costs the time, what it
@@ -32,6 +33,11 @@ pub struct Cli {
     /// files beyond that [default: four fifths of what is free]
     #[arg(long, global = true, value_name = "BYTES", value_parser = opscope_trace::units::parse_bytes)]
     pub memory: Option<u64>,
+
+    /// The language of what is said, en or zh; auto is that of OPSCOPE_LANG, else of the locale [default: auto].
+    /// Names of columns in files, and answers in JSON and CSV, are the same in every language
+    #[arg(long, global = true, value_name = "LANGUAGE", value_enum, hide_possible_values = true)]
+    pub lang: Option<Wish>,
 
     /// The command
     #[command(subcommand)]
@@ -72,6 +78,7 @@ Exit status:
 Environment:
   NO_COLOR         set it to print without colours; a pipe or a file never gets any
   ORT_DYLIB_PATH   the shared library of ONNX Runtime
+  OPSCOPE_LANG     en or zh: the language of what is said; else the locale decides (LC_ALL, LC_MESSAGES, LANG)
 
 Called by the name of msprof, msprof-analyze, load_and_run or profile_analyze (a link), it is that command.
 
@@ -152,6 +159,21 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether scripts and agents read what it says, which therefore is the same in every language: drop-in commands,
+    /// the protocol of agents.
+    pub fn is_for_programs(&self) -> bool {
+        matches!(
+            self,
+            Self::Mcp(_)
+                | Self::Msprof(_)
+                | Self::MsprofAnalyze(_)
+                | Self::LoadAndRun(_)
+                | Self::ProfileAnalyze(_)
+                | Self::Completions(_)
+                | Self::Man(_)
+        )
+    }
+
     /// Carries it out.
     ///
     /// # Errors

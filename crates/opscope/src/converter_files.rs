@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use opscope_advise::ConverterOptions;
 use opscope_advise::converter::{Conversion, ConverterFile, FusionResult, Switches};
+use opscope_say::say;
 
 use crate::terminal::Terminal;
 
@@ -63,12 +64,15 @@ impl ConverterArguments {
             let command = ConverterOptions::parse(&content);
             if command.is_empty() {
                 bail!(
-                    "--converter {text}: there is neither a file of this name nor an option in it; give the \
+                    "{}",
+                    say!(
+                        "--converter {text}: there is neither a file of this name nor an option in it; give the \
                      command as in --converter 'atc --model=m.onnx --framework=5 …', or a script that holds it"
+                    )
                 );
             }
             if command.others() > 0 {
-                terminal.warn(&format!(
+                terminal.warn(&say!(
                     "{text}: {} further commands of the converter are not read",
                     command.others()
                 ));
@@ -134,7 +138,7 @@ impl ConverterFiles {
         if ConverterFile::of(named) == Some(ConverterFile::Switches) {
             return switches(named).map(Some);
         }
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "the command's switch file {named} is not here, so that which rules were off is not known; give it \
              with --switches"
         ));
@@ -146,7 +150,7 @@ fn switches(text: &str) -> anyhow::Result<Switches> {
     let path = Path::new(text);
     if !path.is_file() {
         return Switches::parse(text)
-            .with_context(|| format!("{text}: there is neither a file of this name nor a rule in it"));
+            .with_context(|| say!("{text}: there is neither a file of this name nor a rule in it"));
     }
     let content = read(path)?;
     let read = Switches::parse(&content);
@@ -164,17 +168,19 @@ fn refuse_other(path: &Path, content: &str, wanted: ConverterFile) -> anyhow::Re
         ConverterFile::Result => "--fusion-result",
     };
     match ConverterFile::of(content).filter(|found| *found != wanted) {
-        Some(found) => bail!("{}: this is {found}; give it with {}", path.display(), option(found)),
+        Some(found) => {
+            bail!("{}", say!("{}: this is {found}; give it with {}", path.display(), option(found)))
+        }
         None => Ok(()),
     }
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    let size = path.metadata().with_context(|| format!("{}: cannot read this file", path.display()))?.len();
+    let size = path.metadata().with_context(|| say!("{}: cannot read this file", path.display()))?.len();
     if size > LARGEST {
-        bail!("{}: {size} bytes are too many for a file of the converter's", path.display());
+        bail!("{}", say!("{}: {size} bytes are too many for a file of the converter's", path.display()));
     }
-    let bytes = std::fs::read(path).with_context(|| format!("{}: cannot read this file", path.display()))?;
+    let bytes = std::fs::read(path).with_context(|| say!("{}: cannot read this file", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use opscope_run::{InputError, RunError};
+use opscope_say::{sentence, word};
 use opscope_svp::VendorError;
 use opscope_tune::TuneError;
 
@@ -70,14 +71,15 @@ impl std::error::Error for UsageError {}
 
 /// An error and its causes in one line.
 pub fn with_causes(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
+    let (mut text, mut told) = (error.to_string(), sentence(&error.to_string()).into_owned());
     for cause in error.chain().skip(1).map(ToString::to_string) {
         // A cause that an error already quotes needn't be said twice.
         if !text.contains(&cause) {
             text = format!("{text}: {cause}");
+            told = format!("{told}{}{}", word(": "), sentence(&cause));
         }
     }
-    text
+    told
 }
 
 /// The error of a run, by itself or within a loop of several.
@@ -126,7 +128,7 @@ pub fn report_error(error: &anyhow::Error, terminal: &Terminal) -> Exit {
         return Exit::Done;
     }
     if let Some(RunError::Interrupted) = run_error(error) {
-        terminal.error("interrupted before one iteration was complete; nothing was written");
+        terminal.error(word("interrupted before one iteration was complete; nothing was written"));
         return Exit::Interrupted;
     }
     terminal.error(&with_causes(error));

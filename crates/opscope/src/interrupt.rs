@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opscope_run::Interrupt;
+use opscope_say::word;
 
 static REQUEST: Interrupt = Interrupt::new();
 static LISTENER: Mutex<Listener> = Mutex::new(Listener::Nobody);
@@ -41,9 +42,9 @@ fn on_signal() {
     }
     REQUEST.request();
     if listener == Listener::Measurement && !is_heeded_in_time() {
-        end(
+        end(word(
             "interrupted while the engine was busy with loading the model or with a single node; nothing is reported",
-        );
+        ));
     }
 }
 

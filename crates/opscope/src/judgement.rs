@@ -1,5 +1,6 @@
 //! Whether a change passes: conditions about both sides' times and losses, each with its outcome.
 
+use opscope_say::{say, word};
 use opscope_trace::{Nanoseconds, Severity};
 
 use crate::profile::Opened;
@@ -90,7 +91,7 @@ impl Judgement {
     pub fn doubts(&self) -> impl Iterator<Item = String> {
         self.facts.sides.iter().filter_map(|(side, profile)| {
             let doubted = profile.losses_in_short(Severity::Doubted, NAMED_LOSSES)?;
-            Some(format!("The {side} is in doubt: {doubted}"))
+            Some(say!("The {side} is in doubt: {doubted}", side = word(side)))
         })
     }
 }
@@ -103,13 +104,13 @@ fn wholeness(facts: &Facts, limits: Limits) -> impl Iterator<Item = Condition> {
     facts.sides.iter().filter_map(move |(side, profile)| {
         let lost = profile.losses_in_short(Severity::Lost, NAMED_LOSSES)?;
         let (outcome, advice) = match limits.allow_losses {
-            true => (Outcome::Passed, "allowed by --allow-losses"),
-            false => (Outcome::Failed, "--allow-losses judges what is left"),
+            true => (Outcome::Passed, word("allowed by --allow-losses")),
+            false => (Outcome::Failed, word("--allow-losses judges what is left")),
         };
         Some(Condition {
-            name: format!("losses of the {side}"),
+            name: say!("losses of the {side}", side = word(side)),
             outcome,
-            detail: format!("{lost}; {advice}"),
+            detail: say!("{lost}; {advice}"),
         })
     })
 }
@@ -119,10 +120,10 @@ fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
     if let Some((change, interval)) = facts.change {
         let limit = limits.max_regression;
         let bounds = interval.map_or(String::new(), |(low, high)| {
-            format!(", 95 % interval {:+.1} % to {:+.1} %", low * 100.0, high * 100.0)
+            say!(", 95 % interval {:+.1} % to {:+.1} %", low * 100.0, high * 100.0)
         });
         all.push(Condition {
-            name: format!("no more than {} % slower", limit * 100.0),
+            name: say!("no more than {} % slower", limit * 100.0),
             // Without an interval nothing is known of the noise, and the figure itself has to do.
             outcome: judge(interval.unwrap_or((change, change)), limit),
             detail: format!("{:+.1} %{bounds}", change * 100.0),
@@ -132,9 +133,9 @@ fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
         let after = facts.after.0 as f64 / 1e6;
         let bounds = facts
             .after_interval
-            .map_or(String::new(), |(low, high)| format!(", 95 % interval {low:.3} to {high:.3} ms"));
+            .map_or(String::new(), |(low, high)| say!(", 95 % interval {low:.3} to {high:.3} ms"));
         all.push(Condition {
-            name: format!("no more than {limit} ms"),
+            name: say!("no more than {limit} ms"),
             outcome: judge(facts.after_interval.unwrap_or((after, after)), limit),
             detail: format!("{after:.3} ms{bounds}"),
         });

@@ -11,6 +11,7 @@
 //! judgement                   whether a change passes
 //! likeness                    what may have been meant by a name that isn't there
 //! profile   converter_files   what commands read: profiles with their losses, the model converter's files
+//! language                    the language in which all of it is said
 //! exit   interrupt   bus_error   how the program ends
 //! terminal                    where text leaves the program
 //! ```
@@ -23,6 +24,7 @@ mod converter_files;
 mod exit;
 mod interrupt;
 mod judgement;
+mod language;
 mod likeness;
 mod profile;
 mod report;
@@ -53,9 +55,10 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     if let Some(done) = run_under_other_name(&program, words) {
         return done;
     }
-    let parsed = cli::Cli::try_parse();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    language::foresee(&words);
+    let parsed = cli::Cli::try_parse();
     carry_out(parsed, &words)
 }
 
@@ -72,6 +75,10 @@ fn carry_out(
             return (Ok(status), terminal::Terminal::new(false, false));
         }
     };
+    language::settle(arguments.lang, words);
+    if arguments.command.is_for_programs() {
+        opscope_say::choose(opscope_say::Language::English);
+    }
     interrupt::listen();
     if let Some(bytes) = arguments.memory {
         opscope_formats::memory::allow(bytes);

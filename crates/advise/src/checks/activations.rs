@@ -169,9 +169,11 @@ fn cost(subject: &Subject<'_>, found: &Seen) -> String {
         false => "by the order of its operators behind convolutions, for the profile has no shapes of them",
     };
     format!(
-        "Mish in {} {}, {what}: {} of {} ({})",
-        places.len(),
-        if places.len() == 1 { "place" } else { "places" },
+        "Mish in {}, {what}: {} of {} ({})",
+        match places.len() {
+            1 => "1 place".to_owned(),
+            places => format!("{places} places"),
+        },
         units::duration(Nanoseconds(time as i64)),
         units::duration(subject.total),
         units::percent(share)

@@ -210,9 +210,12 @@ struct BlocksOn {
 impl fmt::Display for BlocksOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { blocks, cores } = *self;
-        let block = if blocks == 1.0 { "block" } else { "blocks" };
-        let core = if cores == 1.0 { "core" } else { "cores" };
-        write!(f, "{blocks} {block} on {cores} {core}")
+        match (blocks == 1.0, cores == 1.0) {
+            (true, true) => write!(f, "{blocks} block on {cores} core"),
+            (true, false) => write!(f, "{blocks} block on {cores} cores"),
+            (false, true) => write!(f, "{blocks} blocks on {cores} core"),
+            (false, false) => write!(f, "{blocks} blocks on {cores} cores"),
+        }
     }
 }
 

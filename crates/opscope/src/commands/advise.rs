@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use opscope_advise::{Environment, Language, Settings, Subject, Target, advise, explain, rules};
+use clap::Args;
+use opscope_advise::{Environment, Settings, Subject, Target, advise, explain, rules};
 use opscope_analyze::Comparison;
 use opscope_cann::Profile;
 use opscope_model::Model;
 use opscope_open::Source;
+use opscope_say::{say, word};
 use opscope_trace::Trace;
 
 use super::peak::CeilingArguments;
@@ -104,10 +105,6 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
 
-    /// The language of the pages and the list
-    #[arg(long, value_enum, default_value_t)]
-    lang: Lang,
-
     #[command(flatten)]
     converter: ConverterArguments,
 
@@ -116,26 +113,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     ceiling: CeilingArguments,
-}
-
-/// A language of pages.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub enum Lang {
-    /// English
-    #[default]
-    En,
-    /// Chinese
-    Zh,
-}
-
-impl Lang {
-    /// The same for the pages.
-    pub fn language(self) -> Language {
-        match self {
-            Self::En => Language::English,
-            Self::Zh => Language::Chinese,
-        }
-    }
 }
 
 /// Runs the rules and prints what they find.
@@ -149,14 +126,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Ok(Exit::Done);
     }
     let Some(path) = &arguments.path else {
-        return Err(UsageError("give a profile or a model".to_owned()).into());
+        return Err(UsageError(word("give a profile or a model").to_owned()).into());
     };
-    if matches!(arguments.lang, Lang::Zh) {
-        terminal.warn("findings are in English only; --lang is for --list, --explain and opscope explain");
-    }
     profile::check_presence(path)?;
     if let Some(file) = converter_files::kind(path) {
-        let text = format!(
+        let text = say!(
             "{}: this is {file}; give the profile or model here, and this with --converter, --switches or \
              --fusion-result (opscope fusion shows it by itself)",
             path.display()
@@ -169,7 +143,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let environment = if is_model { Environment::default() } else { environment(&source) };
     if is_model && arguments.model.is_some() {
         let text =
-            format!("{}: this is a model; give the profile here, and the model with --model", path.display());
+            say!("{}: this is a model; give the profile here, and the model with --model", path.display());
         return Err(UsageError(text).into());
     }
     let trace = match is_model {
@@ -188,16 +162,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     {
         subject.target = Target::of_soc_version(soc);
         let name = subject.target.name();
-        terminal.note(&format!(
-            "target {name}, from the converter's --soc_version={soc}; --target names another"
-        ));
+        terminal
+            .note(&say!("target {name}, from the converter's --soc_version={soc}; --target names another"));
     }
     if subject.target == Target::Unknown
         && let Some(chip) = model.as_ref().and_then(|model| model.provenance().chip())
     {
         subject.target = Target::of_soc_version(chip);
         let name = subject.target.name();
-        terminal.note(&format!("target {name}, from the model's chip {chip}; --target names another"));
+        terminal.note(&say!("target {name}, from the model's chip {chip}; --target names another"));
     }
     subject.shapes = shapes.as_ref();
     subject.converter = converter.command.as_ref();
@@ -228,7 +201,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// Says what makes the advice worth less.
 fn warn(trace: Option<&Trace>, model: Option<&Model>, subject: &Subject<'_>, terminal: &Terminal) {
     if trace.is_some_and(|trace| trace.tasks.is_empty()) {
-        terminal.warn("the profile has no operators; only rules about calls and ranges could run");
+        terminal.warn(word("the profile has no operators; only rules about calls and ranges could run"));
     }
     if let (Some(trace), Some(model)) = (trace, model)
         && !trace.operators.is_empty()
@@ -236,10 +209,10 @@ fn warn(trace: Option<&Trace>, model: Option<&Model>, subject: &Subject<'_>, ter
         let nodes = model.graph().nodes();
         let known = nodes.filter(|node| subject.has_time_of(node.name)).count();
         if known == 0 {
-            terminal.warn(
+            terminal.warn(word(
                 "no operator of the profile has the name of a node of the model: is it another model? \
                  What the rules about the graph find has no times",
-            );
+            ));
         }
     }
 }
@@ -275,7 +248,7 @@ fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
 
 /// The page about a rule, or the list of all.
 fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
-    let language = arguments.lang.language();
+    let language = opscope_say::chosen();
     let all = settings.apply_to(rules());
     let Some(id) = &arguments.explain else {
         return Ok(report::list(&all, language));
@@ -286,8 +259,8 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
         return Ok(explain(rule, language));
     }
     let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));
-    let near = near.map_or(String::new(), |rule| format!("; did you mean {}?", rule.id));
-    Err(UsageError(format!("there is no rule {id}{near} `opscope advise --list` names all")).into())
+    let near = near.map_or(String::new(), |rule| say!("; did you mean {}?", rule.id));
+    Err(UsageError(say!("there is no rule {id}{near} `opscope advise --list` names all")).into())
 }
 
 /// The text of a file beside a profile, if it is one.

@@ -11,6 +11,7 @@ use opscope_analyze::Comparison;
 use opscope_model::Model;
 use opscope_open::Source;
 use opscope_run::{EngineOptions, RunClock, RunError, prepare};
+use opscope_say::{say, word};
 use opscope_trace::Trace;
 use opscope_tune::{Budget, interleaved};
 
@@ -118,14 +119,16 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         [arguments.baseline.as_deref(), Some(&arguments.candidate), arguments.page_model.model.as_deref()];
     page.check(&sides.into_iter().flatten().collect::<Vec<_>>())?;
     if page.html.is_some() && is_model(&arguments.candidate) {
-        let text = "--html: two models are measured without recording anything, so that there is no profile to show; \
-                    compare profiles (opscope run MODEL --db FILE makes them)";
+        let text = word(
+            "--html: two models are measured without recording anything, so that there is no profile to show; \
+                    compare profiles (opscope run MODEL --db FILE makes them)",
+        );
         return Err(UsageError(text.to_owned()).into());
     }
     let model = arguments.page_model.load()?;
     let facts = match &arguments.baseline {
         Some(baseline) if is_model(baseline) != is_model(&arguments.candidate) => {
-            let text = "give two models or two profiles: one of each can't be measured alternately";
+            let text = word("give two models or two profiles: one of each can't be measured alternately");
             return Err(UsageError(text.to_owned()).into());
         }
         Some(baseline) if is_model(baseline) => match measure(arguments, baseline, terminal)? {
@@ -134,7 +137,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         },
         Some(baseline) => read(Some(baseline), &arguments.candidate, terminal)?,
         None if is_model(&arguments.candidate) => {
-            let text = "a model alone can't be measured alternately: give --baseline, or profile it with opscope run";
+            let text = word(
+                "a model alone can't be measured alternately: give --baseline, or profile it with opscope run",
+            );
             return Err(UsageError(text.to_owned()).into());
         }
         None => read(None, &arguments.candidate, terminal)?,
@@ -168,7 +173,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 fn write(path: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(path) = path else { return Ok(()) };
     opscope_files::write_atomically(path, |output| std::io::Write::write_all(output, text.as_bytes()))
-        .with_context(|| format!("{}: cannot write this file", path.display()))
+        .with_context(|| say!("{}: cannot write this file", path.display()))
 }
 
 fn is_model(path: &Path) -> bool {
@@ -202,16 +207,16 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     let ((mut a, mut b), options) = settled.map_err(|error| naming_model(error, at_work.get()))?;
     let mut budget = Budget::default();
     budget.time = arguments.duration.unwrap_or(budget.time);
-    terminal.note("measuring both models alternately");
+    terminal.note(word("measuring both models alternately"));
     let pairs = interleaved(a.as_mut(), b.as_mut(), budget, interrupt::of_measurement(), &mut |_, _| {})?;
     let (Some((before, after)), Some(speed)) = (pairs.medians(), pairs.speedup(0.95)) else {
         if pairs.interrupted {
             return Ok(None);
         }
-        anyhow::bail!("too few inferences were measured; give more time with --duration");
+        anyhow::bail!("{}", say!("too few inferences were measured; give more time with --duration"));
     };
     if pairs.interrupted {
-        terminal.warn("interrupted; the figures are those of the inferences that were complete");
+        terminal.warn(word("interrupted; the figures are those of the inferences that were complete"));
     }
     // The time is the other way round than the speed.
     let change = |speed: f64| 1.0 / speed - 1.0;
@@ -222,11 +227,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         after,
         change: Some((change(speed.median), Some(interval))),
         after_interval: Some((ms(interval.0), ms(interval.1))),
-        lines: vec![format!(
-            "{} pairs of turns on {}, measured alternately",
-            pairs.len(),
-            options.kind.name()
-        )],
+        lines: vec![say!("{} pairs of turns on {}, measured alternately", pairs.len(), options.kind.name())],
         sides: Vec::new(),
     }))
 }
@@ -237,7 +238,7 @@ fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyho
     let before = baseline.map(open).transpose()?;
     let after = open(candidate)?;
     let facts = compare(before.as_ref().unwrap_or(&after), &after, terminal).with_context(|| {
-        let baseline = baseline.map_or(String::new(), |path| format!("{} and ", path.display()));
+        let baseline = baseline.map_or(String::new(), |path| say!("{} and ", path.display()));
         format!("{baseline}{}", candidate.display())
     })?;
     let facts = match baseline {
@@ -253,10 +254,11 @@ fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result
     let mut comparison = Comparison::of(before, after);
     silence_suspects(&mut comparison)?;
     if comparison.basis == opscope_analyze::Basis::Nothing {
-        anyhow::bail!("there are no times that can be compared");
+        anyhow::bail!("{}", say!("there are no times that can be compared"));
     }
     if comparison.is_of_different_models() {
-        terminal.warn("the profiles seem to be of different models: hardly any operator has a counterpart");
+        terminal
+            .warn(word("the profiles seem to be of different models: hardly any operator has a counterpart"));
     }
     let whole = comparison.before.0 as f64 / 1e6;
     let interval = comparison.difference.map(|it| it.interval);
@@ -276,11 +278,11 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
     let percent: Option<f64> =
         number.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
-    percent.map(|percent| percent / 100.0).ok_or_else(|| format!("'{text}' is no percentage such as 5%"))
+    percent.map(|percent| percent / 100.0).ok_or_else(|| say!("'{text}' is no percentage such as 5%"))
 }
 
 fn parse_ms(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix("ms").unwrap_or(text).trim();
     let ms: Option<f64> = number.parse().ok().filter(|ms: &f64| ms.is_finite() && *ms > 0.0);
-    ms.ok_or_else(|| format!("'{text}' is no number of milliseconds such as 15"))
+    ms.ok_or_else(|| say!("'{text}' is no number of milliseconds such as 15"))
 }

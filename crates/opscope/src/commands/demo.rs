@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use opscope_model::samples::Sample;
 use opscope_run::{InputRequest, Repetition, RunOptions};
+use opscope_say::{say, word};
 
 use super::html::HtmlArguments;
 use super::outputs::{AnswerArguments, FileArguments};
@@ -83,7 +84,7 @@ impl Round<'_> {
     fn go(&self) -> anyhow::Result<Exit> {
         let (model, before, after) = (self.file(".onnx"), self.file(".before.db"), self.file(".after.db"));
         sample::write(self.sample, 0, &model)?;
-        self.terminal.note(&format!("wrote the model {}", model.display()));
+        self.terminal.note(&say!("wrote the model {}", model.display()));
         let (model_text, before_text) = (text(&model), text(&before));
         let steps = [
             self.run(&model, &before, Some(&self.file(".timeline.json")))?,
@@ -113,9 +114,9 @@ impl Round<'_> {
         if tuned.exists() {
             return Ok(tuned);
         }
-        self.terminal.print(
+        self.terminal.print(word(
             "\nTuning refused every rewrite. What they do all together, without being asked to win:\n",
-        )?;
+        ))?;
         let rewritten = self.file(".rewritten.onnx");
         self.command(&["rewrite", &text(model), "-o", &text(&rewritten)])?;
         Ok(rewritten)
@@ -189,7 +190,7 @@ fn next_steps(model: &Path, page: &Path) -> String {
          opscope run {model} --engine ort            the same on ONNX Runtime (pip install onnxruntime)\n  \
          opscope rewrite --list                  what tuning can do to a model\n  \
          opscope tune YOUR_MODEL.onnx\n",
-        bold("Try next:")
+        bold(word("Try next:"))
     )
 }
 

@@ -1,13 +1,12 @@
 //! `opscope explain`: what a known error message, a word of the field or a rule means.
 
 use clap::Args;
-use opscope_advise::{Language, rules};
+use opscope_advise::rules;
 use opscope_capture::explain::{PAGES, Page, TOPICS, Topic, explain, of_metric, page, topic};
+use opscope_say::{Language, say};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
-
-use super::advise::Lang;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,10 +28,6 @@ pub struct Arguments {
     /// A topic, an error message or a part of it, or a rule's id; without it, all pages are listed
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
-
-    /// The language of the pages
-    #[arg(long, value_enum, default_value_t)]
-    lang: Lang,
 }
 
 /// Prints the pages that fit.
@@ -41,7 +36,7 @@ pub struct Arguments {
 /// When standard output can't take it.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let text = arguments.text.join(" ");
-    let language = arguments.lang.language();
+    let language = opscope_say::chosen();
     if text.trim().is_empty() {
         terminal.print(&list(language))?;
         return Ok(Exit::Done);
@@ -52,7 +47,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Ok(Exit::Done)
         }
         Err(unknown) => {
-            terminal.error(&format!("{unknown}'opscope explain' lists the topics"));
+            terminal.error(&say!("{unknown}'opscope explain' lists the topics"));
             Ok(Exit::Failed)
         }
     }
@@ -64,8 +59,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// Where none does: the beginning of a sentence that goes on with where the topics are listed.
 pub fn answer(text: &str, language: Language) -> Result<String, String> {
     pages(text, language).ok_or_else(|| {
-        let near = nearest(text).map_or(String::new(), |name| format!("did you mean '{name}'? "));
-        format!("nothing is known about '{text}'; {near}")
+        let near = nearest(text).map_or(String::new(), |name| say!("did you mean '{name}'? "));
+        say!("nothing is known about '{text}'; {near}")
     })
 }
 

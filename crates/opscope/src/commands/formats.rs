@@ -1,6 +1,7 @@
 //! `opscope formats`: what can be read and written, and on what that was tried.
 
 use clap::Args;
+use opscope_say::say;
 
 use super::form::FormArguments;
 use crate::exit::{Exit, UsageError};
@@ -37,7 +38,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some(word) = &arguments.word {
         formats.retain(|format| format.has(word));
         if formats.is_empty() {
-            let text = format!("no format has to do with '{word}'; 'opscope formats' lists all");
+            let text = say!("no format has to do with '{word}'; 'opscope formats' lists all");
             return Err(UsageError(text).into());
         }
     }

@@ -7,6 +7,7 @@ use opscope_advise::Target;
 use opscope_advise::converter::{all_on, all_safe_on_svp};
 use opscope_advise::fusion::{self, L2};
 use opscope_model::{Model, ModelKind, Shapes};
+use opscope_say::{say, word};
 
 use super::outputs::check_target;
 use super::run::ShapeArguments;
@@ -93,7 +94,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some((path, _)) = path.zip(converted)
         && arguments.switch_file.is_some()
     {
-        let text = format!(
+        let text = say!(
             "{}: this model is converted already; give the one before to convert it with a switch file",
             path.display()
         );
@@ -105,12 +106,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let fused = tells.and_then(Fused::of);
     if let (Some((path, model)), None) = (path.zip(converted), &fused) {
         let others = match model.kind() {
-            ModelKind::Om | ModelKind::OmJson => "files of phones and models of single operators",
-            _ => {
-                "dumps of early passes, and those without texts (DUMP_GE_GRAPH=2 leaves them out of ge_onnx_*)"
-            }
+            ModelKind::Om | ModelKind::OmJson => word("files of phones and models of single operators"),
+            _ => word(
+                "dumps of early passes, and those without texts (DUMP_GE_GRAPH=2 leaves them out of ge_onnx_*)",
+            ),
         };
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "{}: the file doesn't say of which operators its own were made, as {others} don't",
             path.display()
         ));
@@ -128,7 +129,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         check_target(file)?;
         let text = if chip.is_svp { all_safe_on_svp() } else { all_on() };
         opscope_files::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
-        terminal.note(&format!("wrote the switch file {}", file.display()));
+        terminal.note(&say!("wrote the switch file {}", file.display()));
     }
     let answer = Answer { found, fused, split, conversion, remarks, command };
     let text = match arguments.json {
@@ -188,22 +189,25 @@ fn command(
         return Ok(own.with("fusion_switch_file", &file.display().to_string()).to_command());
     }
     let (Some(path), Some(model)) = (path, model) else {
-        let text = "--switch-file: give the model, or your own command with --converter, so that there is a \
-                    command to convert with";
+        let text = word(
+            "--switch-file: give the model, or your own command with --converter, so that there is a \
+                    command to convert with",
+        );
         return Err(UsageError(text.to_owned()).into());
     };
     if matches!(model.kind(), ModelKind::TfLite | ModelKind::OpenVino | ModelKind::MegEngine) {
         let (path, kind, remedy) = (path.display(), model.kind(), model.kind().remedy());
-        return Err(UsageError(format!("{path}: the converter doesn't read {kind}: {remedy}")).into());
+        return Err(UsageError(say!("{path}: the converter doesn't read {kind}: {remedy}")).into());
     }
     if path.extension().is_some_and(|extension| extension == "caffemodel") {
-        let text =
-            format!("{}: the converter wants the .prototxt, and the weights beside it", path.display());
+        let text = say!("{}: the converter wants the .prototxt, and the weights beside it", path.display());
         return Err(UsageError(text).into());
     }
     let Some(soc) = &chip.name else {
-        let text = "--target cann is more than one chip: give the one that the command is for with \
-                    --soc-version, such as Ascend310P3 (npu-smi info tells it)";
+        let text = word(
+            "--target cann is more than one chip: give the one that the command is for with \
+                    --soc-version, such as Ascend310P3 (npu-smi info tells it)",
+        );
         return Err(UsageError(text.to_owned()).into());
     };
     Ok(new_command(path, soc, chip.is_svp, model, shapes, file))

@@ -11,6 +11,7 @@ use opscope_advise::{Environment, Subject, Target, advise, fusion};
 use opscope_analyze::{Answer, GroupBy, Iterations, NodeNames, Overview, Query, Roofline, Scope, ScopeError};
 use opscope_model::{Model, Shapes};
 use opscope_open::{Source, formats};
+use opscope_say::{say, word};
 use opscope_trace::{Trace, units};
 use opscope_web::graph::{Chain, Graph};
 use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
@@ -207,7 +208,7 @@ pub fn write(
         columns_before: before.as_ref().map(|before| &before.columns[..]),
     };
     opscope_files::write_atomically(output, |file| report.write(file))
-        .with_context(|| format!("{}: cannot write the report", output.display()))?;
+        .with_context(|| say!("{}: cannot write the report", output.display()))?;
     tell(output, &embedded.left_out, terminal);
     Ok(())
 }
@@ -338,7 +339,7 @@ pub fn write_run(
             (Origin::of(&Source::at(database)?), words.map(OsStr::to_owned).to_vec())
         }
         None => {
-            let info = Info::new("a run of a model by opscope");
+            let info = Info::new(word("a run of a model by opscope"));
             let origin =
                 Origin { name: name_of(run.model), path: None, info, environment: Environment::default() };
             // Nothing but the same run makes such a page again.
@@ -363,11 +364,11 @@ pub fn write_run(
 /// With the reason why not.
 pub fn check(output: &Path, inputs: &[&Path]) -> anyhow::Result<()> {
     if output.as_os_str() == "-" {
-        let text = "-: a file of this name would be written; name another, or /dev/stdout";
+        let text = word("-: a file of this name would be written; name another, or /dev/stdout");
         return Err(UsageError(text.to_owned()).into());
     }
     if inputs.iter().any(|input| resolved(input) == resolved(output)) {
-        let text = format!("{}: this would be overwritten; name another file", output.display());
+        let text = say!("{}: this would be overwritten; name another file", output.display());
         return Err(UsageError(text).into());
     }
     check_target(output)
@@ -400,23 +401,23 @@ fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
         output.metadata().map_or(String::new(), |found| format!("{}, ", units::bytes(found.len() as f64)));
     let of = |part: usize, all: usize, noun: &str| match part == all {
         true => count(all, noun),
-        false => format!("{part} of {}", count(all, noun)),
+        false => say!("{part} of {}", count(all, noun)),
     };
     let slices = of(left_out.slices_in_full, left_out.slices, "slice");
     let operators = of(left_out.operators_in_full, left_out.operators, "operator");
-    terminal.note(&format!("wrote the report {} ({size}{slices}, {operators})", output.display()));
+    terminal.note(&say!("wrote the report {} ({size}{slices}, {operators})", output.display()));
     if let Some(inferences) = &left_out.inferences_in_full {
         let numbers: Vec<String> = inferences.iter().map(u32::to_string).collect();
         let full = match &numbers[..] {
-            [] => "only the beginning is there slice by slice".to_owned(),
-            [number] => format!("inference {number} is there slice by slice"),
-            numbers => format!("inferences {} are there slice by slice", numbers.join(", ")),
+            [] => word("only the beginning is there slice by slice").to_owned(),
+            [number] => say!("inference {number} is there slice by slice"),
+            numbers => say!("inferences {} are there slice by slice", numbers.join(", ")),
         };
-        terminal.note(&format!("{full}, of the rest how busy each row was (--slices all takes everything)"));
+        terminal.note(&say!("{full}, of the rest how busy each row was (--slices all takes everything)"));
     }
     for (number, noun, fate) in [
-        (left_out.undrawable, "slice", "nested too deep to be drawn: left out"),
-        (left_out.names_cut, "name", "of more than 64 kB: cut"),
+        (left_out.undrawable, "slice", word("nested too deep to be drawn: left out")),
+        (left_out.names_cut, "name", word("of more than 64 kB: cut")),
     ] {
         if number > 0 {
             terminal.warn(&format!("{} {fate}", count(number, noun)));
@@ -424,7 +425,7 @@ fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
     }
     if left_out.samples_in_full < left_out.samples {
         let kept = left_out.samples_in_full;
-        terminal.note(&format!("of {} values of counters, {kept} extremes are kept", left_out.samples));
+        terminal.note(&say!("of {} values of counters, {kept} extremes are kept", left_out.samples));
     }
 }
 

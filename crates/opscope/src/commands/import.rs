@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_open::{Format, Source, formats};
+use opscope_say::say;
 
 use super::import_raw;
 use super::outputs::{AnswerArguments, FileArguments, check_target};
@@ -126,7 +127,7 @@ fn beside(profile: &Path, is_raw: bool, format: &Format, terminal: &Terminal) ->
         }
     };
     if let Err(error) = check_target(&database) {
-        terminal.warn(&format!("{error:#}; name another place with --output FILE.db"));
+        terminal.warn(&say!("{error:#}; name another place with --output FILE.db"));
         return None;
     }
     Some(database)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use opscope_cann::Profile;
+use opscope_say::say;
 use serde_json::{Value, json};
 
 use super::outputs::{AnswerArguments, FileArguments};
@@ -28,7 +29,7 @@ pub fn execute(
     let named = [&files.trace, &files.db, &files.profile, &files.profile_host];
     let is_file = output.is_some_and(names_database);
     if profiles.len() > 1 && (is_file || named.iter().any(|file| file.is_some())) {
-        let text = format!(
+        let text = say!(
             "{}: there are {} profiles here, and a file can hold one; name one profile, or give --output DIR",
             path.display(),
             profiles.len()
@@ -89,11 +90,11 @@ impl Import<'_> {
             create_folder(folder)?;
         }
         opscope_files::check_seekable_target(&database)
-            .with_context(|| format!("{}: cannot be written", database.display()))?;
+            .with_context(|| say!("{}: cannot be written", database.display()))?;
 
         let path = profile.path.clone();
         let trace = profile::import(profile, &database, terminal)?;
-        terminal.note(&format!("wrote the database {}", database.display()));
+        terminal.note(&say!("wrote the database {}", database.display()));
         let files = FileArguments { db: None, ..self.files.clone() };
         files.write(&trace, terminal)?;
         let text = self.answer.text(&trace, terminal)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use opscope_model::Model;
 use opscope_open::{Source, formats};
+use opscope_say::{say, word};
 use opscope_svp::{Job, SideFiles};
 
 use super::run::ShapeArguments;
@@ -74,7 +75,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// The nodes of a model.
 fn nodes(path: &Path, shapes: &ShapeArguments) -> anyhow::Result<Nodes> {
     if !Source::at(path)?.is_model() {
-        return Err(UsageError(format!("{}: --nodes is about models", path.display())).into());
+        return Err(UsageError(say!("{}: --nodes is about models", path.display())).into());
     }
     let model = Model::load(path)?;
     Ok(Nodes::of(&model, &shapes.infer(&model)?))
@@ -99,15 +100,15 @@ fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
             add_side_files(&mut info, path);
         }
     } else if is_unknown && is_om(path) {
-        info.kind = "a model that was converted for a processor of Ascend or SVP (.om)".to_owned();
+        info.kind = word("a model that was converted for a processor of Ascend or SVP (.om)").to_owned();
         add_side_files(&mut info, path);
     } else if !SideFiles::of_file(path).is_empty() {
-        info.kind = "a file that the model converter leaves beside a model".to_owned();
+        info.kind = word("a file that the model converter leaves beside a model").to_owned();
         of_side_files(&SideFiles::of_file(path), &mut info.facts);
     } else if is_unread && converter_files::kind(path).is_some() {
         add_converter_file(&mut info, path);
     } else if is_unread {
-        info.facts.missing.push("anything that opscope can read".to_owned());
+        info.facts.missing.push(word("anything that opscope can read").to_owned());
     } else {
         add_profile(&mut info, source, read);
     }
@@ -131,9 +132,11 @@ fn add_side_files(info: &mut Info, path: &Path) {
     match SideFiles::beside(path) {
         Ok(found) if !found.is_empty() => of_side_files(&found, &mut info.facts),
         Ok(_) if is_om(path) && !is_read(info) => info.facts.missing.push(
-            "what the converter says of its layers: om.json, layer.json and the like are not beside it \
-             (atc --mode=1 --om=MODEL.om --json=om.json makes the first)"
-                .to_owned(),
+            word(
+                "what the converter says of its layers: om.json, layer.json and the like are not beside it \
+             (atc --mode=1 --om=MODEL.om --json=om.json makes the first)",
+            )
+            .to_owned(),
         ),
         _ => {}
     }
@@ -162,7 +165,7 @@ fn add_job(info: &mut Info, path: &Path, source: Source, read: &Read<'_>) {
                 Ok(trace) => {
                     of_trace(&trace, &mut info.facts);
                     let remedy = board::unread(trace.place(), &trace);
-                    info.facts.missing.extend(remedy.map(|remedy| format!("layers: {remedy}")));
+                    info.facts.missing.extend(remedy.map(|remedy| say!("layers: {remedy}")));
                 }
                 Err(error) => info.facts.missing.push(with_causes(&error)),
             }
@@ -196,7 +199,10 @@ pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
     let source = match Source::at(path) {
         Ok(source) => source,
         Err(error) => {
-            return Info { problem: Some(error.to_string()), ..Info::new("a file that cannot be read") };
+            return Info {
+                problem: Some(error.to_string()),
+                ..Info::new(word("a file that cannot be read"))
+            };
         }
     };
     if source.board().is_some() {
@@ -212,7 +218,7 @@ pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
             info
         }
         profiles => {
-            let mut info = Info::new(format!("a folder of {} raw directories of Ascend", profiles.len()));
+            let mut info = Info::new(say!("a folder of {} raw directories of Ascend", profiles.len()));
             for profile in profile::raw_of(&source, terminal) {
                 let name = profile.path.strip_prefix(path).unwrap_or(&profile.path).display().to_string();
                 info.facts.item(&name, &source.to_string());
@@ -240,7 +246,7 @@ fn of_board(path: &Path, source: Source, read: &Read<'_>) -> Info {
 
 /// A folder that is no profile by itself: what its files are.
 fn list(path: &Path) -> Info {
-    let mut info = Info::new("a folder");
+    let mut info = Info::new(word("a folder"));
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) => return Info { problem: Some(error.to_string()), ..info },
@@ -261,11 +267,11 @@ fn list(path: &Path) -> Info {
         known += 1;
     }
     if paths.len() > MOST_FILES {
-        info.facts.item("…", &format!("and {} more", paths.len() - MOST_FILES));
+        info.facts.item("…", &say!("and {} more", paths.len() - MOST_FILES));
     }
     add_side_files(&mut info, path);
     if known == 0 && SideFiles::beside(path).is_ok_and(|found| found.is_empty()) {
-        info.facts.missing.push("a profile or a model".to_owned());
+        info.facts.missing.push(word("a profile or a model").to_owned());
     }
     info
 }

@@ -7,6 +7,7 @@ use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{Matched, locate};
 use opscope_model::{Model, Origin};
+use opscope_say::{say, word};
 use opscope_trace::{StringId, Trace};
 
 use crate::exit::{Exit, UsageError};
@@ -64,7 +65,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     if !arguments.profile.exists() && Path::new(&arguments.operator).exists() {
         let (path, operator) = (&arguments.operator, arguments.profile.display());
-        let text = format!(
+        let text = say!(
             "{operator}: there is no such profile; the operator comes first: opscope where {operator} {path}"
         );
         return Err(UsageError(text).into());
@@ -79,7 +80,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         found.retain(|it| it.matched == Matched::Name);
         if found.is_empty() {
             let names: Vec<&str> = made_of.iter().map(|made| made.operator.as_str()).collect();
-            bail!("'{}' became {}, which did not run", arguments.operator, names.join(", "));
+            bail!("{}", say!("'{}' became {}, which did not run", arguments.operator, names.join(", ")));
         }
     }
     let [first, others @ ..] = found.as_slice() else {
@@ -119,7 +120,7 @@ const ALIKE: f64 = 0.8;
 /// The message where no operator was found.
 fn unknown(trace: &Trace, text: &str) -> String {
     if trace.operators.is_empty() && trace.tasks.is_empty() {
-        return "this profile names no operators".to_owned();
+        return word("this profile names no operators").to_owned();
     }
     let names = trace.operators.name().iter().chain(trace.operators.op_type()).chain(trace.tasks.name());
     let names: BTreeSet<StringId> = names.copied().collect();
@@ -128,8 +129,6 @@ fn unknown(trace: &Trace, text: &str) -> String {
     let compared = compared.map(|name| (likeness(&wanted, &name.to_lowercase()), name));
     let nearest = compared.max_by(|one, other| one.0.total_cmp(&other.0));
     let nearest = nearest.filter(|(alike, _)| *alike > ALIKE);
-    let hint = nearest.map_or(String::new(), |(_, name)| format!(" (did you mean '{name}'?)"));
-    format!(
-        "no operator of this profile has '{text}' as its name or type{hint}; 'opscope show' lists the types"
-    )
+    let hint = nearest.map_or(String::new(), |(_, name)| say!(" (did you mean '{name}'?)"));
+    say!("no operator of this profile has '{text}' as its name or type{hint}; 'opscope show' lists the types")
 }

@@ -1,6 +1,7 @@
 //! `opscope man`: the manual, from the same definitions as the help.
 
 use clap::{Args, Command};
+use opscope_say::say;
 
 use crate::exit::{Exit, UsageError};
 use crate::terminal::Terminal;
@@ -28,8 +29,8 @@ pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> 
         None => program,
         Some(name) => {
             let found = program.find_subcommand(name);
-            let found = found
-                .ok_or_else(|| UsageError(format!("there is no command '{name}'; see opscope --help")))?;
+            let found =
+                found.ok_or_else(|| UsageError(say!("there is no command '{name}'; see opscope --help")))?;
             found.clone().name(format!("opscope-{name}")).version(env!("CARGO_PKG_VERSION"))
         }
     };

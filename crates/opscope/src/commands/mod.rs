@@ -42,6 +42,8 @@ pub mod tune;
 mod vendor;
 pub mod whatif;
 
+use opscope_say::{say, word};
+
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
@@ -55,11 +57,12 @@ type CarryOut<'a> = &'a dyn Fn(&[&str], Option<String>, &Terminal) -> anyhow::Re
 /// With what is wrong with it, for the command line.
 fn limit(text: &str) -> Result<std::time::Duration, String> {
     if let Ok(seconds) = text.parse::<f64>() {
-        let wrong = |_| format!("expected a time such as 5, 1.5 or 10min, found '{text}'");
+        let wrong = |_| say!("expected a time such as 5, 1.5 or 10min, found '{text}'");
         return std::time::Duration::try_from_secs_f64(seconds).map_err(wrong);
     }
     let nanoseconds = opscope_trace::units::parse_duration(text)?;
-    let nanoseconds = u64::try_from(nanoseconds.0).map_err(|_| "a time can't be negative".to_owned())?;
+    let nanoseconds =
+        u64::try_from(nanoseconds.0).map_err(|_| word("a time can't be negative").to_owned())?;
     Ok(std::time::Duration::from_nanos(nanoseconds))
 }
 

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use opscope_formats::megengine::{Profile, Recorded};
 use opscope_formats::{chrome, perfetto, sqlite};
+use opscope_say::{say, word};
 use opscope_timeline::Layout;
 use opscope_trace::Trace;
 
@@ -84,14 +85,14 @@ impl FileArguments {
         let mut taken: Vec<PathBuf> = inputs.iter().map(|path| resolved(path)).collect();
         for path in [&self.trace, &self.db, &self.profile, &self.profile_host].into_iter().flatten() {
             if path.as_os_str() == "-" {
-                let text = "-: a file of this name would be written; name another, or /dev/stdout";
+                let text = word("-: a file of this name would be written; name another, or /dev/stdout");
                 return Err(UsageError(text.to_owned()).into());
             }
             let place = resolved(path);
             // A device takes whatever is written to it, however often.
             let file = !path.exists() || path.is_file();
             if file && taken.contains(&place) {
-                let text = format!("{}: this file is named twice, and would be overwritten", path.display());
+                let text = say!("{}: this file is named twice, and would be overwritten", path.display());
                 return Err(UsageError(text).into());
             }
             taken.push(place);
@@ -115,7 +116,7 @@ impl FileArguments {
                 true => perfetto::write_file(trace, path)?,
                 false => chrome::write_file(trace, path)?,
             };
-            terminal.note(&format!(
+            terminal.note(&say!(
                 "wrote the timeline {} ({} slices); open it at https://ui.perfetto.dev",
                 path.display(),
                 written.slices
@@ -123,20 +124,23 @@ impl FileArguments {
         }
         if let Some(path) = &self.db {
             sqlite::write_file(trace, path)?;
-            terminal.note(&format!("wrote the database {}", path.display()));
+            terminal.note(&say!("wrote the database {}", path.display()));
         }
         if let Some(path) = self.profile.as_ref().filter(|_| !undrawable) {
             write_profile(trace, Recorded::DeviceAndHost, path)?;
-            terminal.note(&format!("wrote the profile {}", path.display()));
+            terminal.note(&say!("wrote the profile {}", path.display()));
         }
         if let Some(path) = self.profile_host.as_ref().filter(|_| !undrawable) {
             write_profile(trace, Recorded::HostOnly, path)?;
-            terminal.note(&format!("wrote the host's profile {}", path.display()));
+            terminal.note(&say!("wrote the host's profile {}", path.display()));
         }
         match undrawable {
             true => bail!(
-                "no timeline was written, and no profile with starts: when anything began was {}",
-                trace.run.layer_times.name()
+                "{}",
+                say!(
+                    "no timeline was written, and no profile with starts: when anything began was {}",
+                    trace.run.layer_times.name()
+                )
             ),
             false => Ok(()),
         }
@@ -151,7 +155,7 @@ pub fn has_times_to_draw(trace: &Trace) -> bool {
 
 fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Result<()> {
     let profile = Profile::from_trace(trace, recorded);
-    profile.write(path).with_context(|| format!("{}: cannot write the profile", path.display()))
+    profile.write(path).with_context(|| say!("{}: cannot write the profile", path.display()))
 }
 
 /// A path that is the same for two spellings of it.
@@ -167,11 +171,10 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// # Errors
 /// With the reason why not.
 pub fn check_target(path: &Path) -> anyhow::Result<()> {
-    opscope_files::check_target(path).with_context(|| format!("{}: cannot be written", path.display()))
+    opscope_files::check_target(path).with_context(|| say!("{}: cannot be written", path.display()))
 }
 
 /// As [`check_target`], for a database, which can be no pipe.
 fn check_seekable_target(path: &Path) -> anyhow::Result<()> {
-    opscope_files::check_seekable_target(path)
-        .with_context(|| format!("{}: cannot be written", path.display()))
+    opscope_files::check_seekable_target(path).with_context(|| say!("{}: cannot be written", path.display()))
 }

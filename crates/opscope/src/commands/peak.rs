@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use opscope_analyze::Roofline;
 use opscope_run::peak::Peaks;
+use opscope_say::{say, word};
 use opscope_trace::{DeviceKind, Trace, units};
 
 use crate::exit::{Exit, UsageError};
@@ -112,13 +113,13 @@ impl CeilingArguments {
         if let Some((_, device)) = foreign {
             let name = trace.strings.get(device.name);
             let name = if name.is_empty() { device.kind.name() } else { name };
-            let text = format!(
+            let text = say!(
                 "the profile is of another device ({name}) than this machine's processor; give its peaks with \
                  --peak-flops and --peak-bandwidth"
             );
             return Err(UsageError(text).into());
         }
-        terminal.note("measuring this machine's peaks; if the profile is from another, give its --peak-flops and --peak-bandwidth");
+        terminal.note(word("measuring this machine's peaks; if the profile is from another, give its --peak-flops and --peak-bandwidth"));
         let report = PeakReport::of(&measure(Duration::from_secs(2), terminal)?);
         Ok(Some(report.roofline(threads)))
     }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use opscope_advise::Target;
 use opscope_model::Model;
 use opscope_open::Source;
+use opscope_say::say;
 use opscope_web::USUAL_SLICES;
 
 use super::html::{self, Content, Origin, command_line, name_of};
@@ -68,10 +69,6 @@ pub struct Arguments {
     #[arg(long, default_value = "1000000", value_name = "N|all", value_parser = parse_slices)]
     slices: usize,
 
-    /// The language of the page; auto is that of the reader's browser, and the page can change it
-    #[arg(long, value_enum, default_value_t)]
-    lang: PageLanguage,
-
     #[command(flatten)]
     ceiling: CeilingArguments,
 
@@ -79,34 +76,11 @@ pub struct Arguments {
     shapes: ShapeArguments,
 }
 
-/// The language in which a page begins.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum PageLanguage {
-    /// That of the reader's browser
-    #[default]
-    Auto,
-    /// English
-    En,
-    /// Chinese
-    Zh,
-}
-
-impl PageLanguage {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::En => "en",
-            Self::Zh => "zh",
-        }
-    }
-}
-
 fn parse_slices(text: &str) -> Result<usize, String> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(usize::MAX);
     }
-    text.parse()
-        .map_err(|_| format!("'{text}' is neither a number of slices, such as {USUAL_SLICES}, nor all"))
+    text.parse().map_err(|_| say!("'{text}' is neither a number of slices, such as {USUAL_SLICES}, nor all"))
 }
 
 /// Reads the profile, asks it everything that the page shows, writes the page.
@@ -118,7 +92,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let output = output(arguments)?;
     let source = Source::at(&arguments.path)?;
     if source.is_model() {
-        let text = format!(
+        let text = say!(
             "{}: this is a model; give a profile here (opscope run MODEL --db FILE makes one), and the model with \
              --model",
             arguments.path.display()
@@ -139,7 +113,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         roofline: arguments.ceiling.roofline(&opened, terminal)?,
         target: arguments.target.as_deref().and_then(Target::from_name),
         slices: arguments.slices,
-        language: arguments.lang.name(),
+        language: crate::language::of_pages(),
         command: command(arguments),
     };
     html::write(&opened, origin, &content, &output, terminal)?;

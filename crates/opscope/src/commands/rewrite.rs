@@ -10,6 +10,7 @@ use opscope_model::Model;
 use opscope_model::proto::ModelProto;
 use opscope_rewrite::{Exactness, Selection, rewrite};
 use opscope_run::{EngineOptions, RunClock, RunError, prepare};
+use opscope_say::{say, word};
 use opscope_tune::{Agreement, InputSets, agreement};
 
 use super::outputs::check_target;
@@ -159,12 +160,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     terminal.print(&text)?;
     if failed {
-        terminal.error("the rewrites changed the outputs by more than --tolerance; nothing was written");
+        terminal
+            .error(word("the rewrites changed the outputs by more than --tolerance; nothing was written"));
         return Ok(Exit::Failed);
     }
     match written {
-        Some(output) => terminal.note(&format!("wrote {}", output.display())),
-        None => terminal.note("nothing was written (--dry-run)"),
+        Some(output) => terminal.note(&say!("wrote {}", output.display())),
+        None => terminal.note(word("nothing was written (--dry-run)")),
     }
     Ok(Exit::Done)
 }
@@ -172,7 +174,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// Rewrites rest on what operators mean, which a version of the future may change.
 pub fn warn_of_unknown_version(model: &Model, terminal: &Terminal) {
     if let Some(version) = opscope_rewrite::unknown_version(model) {
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "the model has version {version} of ONNX's operators, and those known here end with {}: an \
              operator that has changed since may be rewritten wrongly; compare the outputs (--check)",
             opscope_rewrite::NEWEST
@@ -187,7 +189,7 @@ pub fn warn_of_unknown_version(model: &Model, terminal: &Terminal) {
 pub fn check_output(model: &Path, output: &Path) -> anyhow::Result<()> {
     let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
     if same(model, output) == Some(true) {
-        let text = format!("{}: the model itself would be overwritten; name another file", output.display());
+        let text = say!("{}: the model itself would be overwritten; name another file", output.display());
         return Err(UsageError(text).into());
     }
     check_target(output)
@@ -208,7 +210,7 @@ pub fn write_model(
 ) -> anyhow::Result<bool> {
     let folder = output.parent().unwrap_or(Path::new(""));
     let bytes = opscope_rewrite::to_bytes(original, proto, folder)?;
-    let cannot = || format!("{}: cannot write the model", output.display());
+    let cannot = || say!("{}: cannot write the model", output.display());
     if output.exists() && !output.is_file() {
         // A pipe or a device keeps nothing that could be loaded again.
         let accepted = accept(Model::from_bytes(bytes.clone().into(), Some(folder))?)?;
@@ -223,7 +225,7 @@ pub fn write_model(
         file.flush()?;
         match verdict.insert(load_written(file.get_ref().path()).and_then(accept)) {
             Ok(true) => Ok(()),
-            _ => Err(io::Error::other("it was not accepted")),
+            _ => Err(io::Error::other(word("it was not accepted"))),
         }
     });
     match verdict {
@@ -239,7 +241,7 @@ fn load_written(path: &Path) -> anyhow::Result<Model> {
         model.check_external_data()?;
         Ok(model)
     };
-    load().context("the rewritten model cannot be loaded from where it is to lie; nothing was written")
+    load().context(word("the rewritten model cannot be loaded from where it is to lie; nothing was written"))
 }
 
 /// How well the outputs of a model and of what it became agree.
@@ -259,6 +261,6 @@ fn check(
     let settled = arguments.engine.settle(terminal, |options| outputs(model, options));
     let (expected, options) = settled.map_err(|error| naming_model(error, path))?;
     let found = outputs(&after, &options)
-        .with_context(|| format!("{}, rewritten (--skip leaves out what --dry-run lists)", path.display()))?;
+        .with_context(|| say!("{}, rewritten (--skip leaves out what --dry-run lists)", path.display()))?;
     Ok(agreement(&expected, &found)?)
 }

@@ -12,6 +12,7 @@ use opscope_run::{
     EngineKind, EngineOptions, HostTensor, InputRequest, InputSpec, Optimization, Outcome, Repetition,
     RunError, RunOptions, with_fallback,
 };
+use opscope_say::{say, word};
 use opscope_trace::units;
 
 use super::html::{self, HtmlArguments};
@@ -120,7 +121,7 @@ impl ShapeArguments {
     /// # Errors
     /// When one is of another form.
     pub fn of(inputs: &[String], dimensions: &[String]) -> anyhow::Result<Self> {
-        let wrong = |text: &str, error: &dyn std::fmt::Display| UsageError(format!("{text}: {error}"));
+        let wrong = |text: &str, error: &dyn std::fmt::Display| UsageError(say!("{text}: {error}"));
         let input = |text: &String| text.parse::<InputSpec>().map_err(|error| wrong(text, &error));
         let dimension = |text: &String| parse_dimension(text).map_err(|error| wrong(text, &error));
         Ok(Self {
@@ -318,7 +319,7 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
     let model = Arc::new(Model::load_onnx(path)?);
     model.check_external_data()?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    terminal.detail(&format!("{}: {} nodes", path.display(), model.graph().node_count()));
+    terminal.detail(&say!("{}: {} nodes", path.display(), model.graph().node_count()));
     let bar = IterationBar::new(terminal);
     let mut slow = Some(slow_note(&options.engine, terminal));
     let outcome = opscope_run::run(model, &name, options, interrupt::of_measurement(), &mut |progress| {
@@ -334,25 +335,25 @@ pub fn run_model(path: &Path, options: &RunOptions, terminal: &Terminal) -> anyh
 /// Says so where an engine takes long to make a model ready, and what may take less.
 fn slow_note(options: &EngineOptions, terminal: &Terminal) -> SlowNote {
     let instead = match options.kind {
-        EngineKind::Tract => "--engine ort or --optimize off",
+        EngineKind::Tract => word("--engine ort or --optimize off"),
         EngineKind::OnnxRuntime => "--optimize off",
     };
     let engine = options.kind;
     let text =
-        format!("{engine} is still making the model ready; Ctrl-C ends that, {instead} may take less time");
+        say!("{engine} is still making the model ready; Ctrl-C ends that, {instead} may take less time");
     SlowNote::new(*terminal, text)
 }
 
 /// Says what is odd about a run, and how it ends.
 pub fn conclude(outcome: &Outcome, terminal: &Terminal) -> Exit {
     for (name, kind) in &outcome.non_finite {
-        terminal.warn(&format!("the output '{name}' holds {} values", kind.name()));
+        terminal.warn(&say!("the output '{name}' holds {} values", kind.name()));
     }
     if let Some(origin) = &outcome.non_finite_from {
-        terminal.warn(&format!("they begin at {origin}"));
+        terminal.warn(&say!("they begin at {origin}"));
     }
     if outcome.interrupted {
-        terminal.warn("interrupted; the figures are those of the iterations that were complete");
+        terminal.warn(word("interrupted; the figures are those of the iterations that were complete"));
         return Exit::Interrupted;
     }
     Exit::Done
@@ -363,7 +364,7 @@ fn save_outputs(outputs: &[(String, HostTensor)], folder: &Path, terminal: &Term
     for (position, (name, tensor)) in outputs.iter().enumerate() {
         let path = folder.join(format!("{}.npy", file_name(name, position)));
         opscope_run::npy::write(&path, tensor)?;
-        terminal.note(&format!("wrote the output '{}' to {}", name.escape_debug(), path.display()));
+        terminal.note(&say!("wrote the output '{}' to {}", name.escape_debug(), path.display()));
     }
     Ok(())
 }
@@ -379,7 +380,7 @@ fn file_name(name: &str, position: usize) -> String {
 
 /// Makes sure that a folder can be made, or is there already, without touching it.
 fn check_folder(folder: &Path) -> anyhow::Result<()> {
-    let unusable = || format!("{}: cannot be used as a folder", folder.display());
+    let unusable = || say!("{}: cannot be used as a folder", folder.display());
     let there = folder.ancestors().find(|above| above.exists() || above.as_os_str().is_empty());
     let there = there.filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     opscope_files::check_target(&there.join(".opscope")).with_context(unusable)
@@ -391,14 +392,14 @@ fn check_folder(folder: &Path) -> anyhow::Result<()> {
 /// When the system refuses.
 pub fn create_folder(folder: &Path) -> anyhow::Result<()> {
     opscope_files::create_folder(folder)
-        .with_context(|| format!("{}: cannot make this folder", folder.display()))
+        .with_context(|| say!("{}: cannot make this folder", folder.display()))
 }
 
 fn parse_dimension(text: &str) -> Result<(String, u64), String> {
     let parsed = text.rsplit_once('=').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
     parsed
         .filter(|(name, _)| !name.is_empty())
-        .ok_or_else(|| format!("'{text}' is not of the form NAME=N, such as batch=1"))
+        .ok_or_else(|| say!("'{text}' is not of the form NAME=N, such as batch=1"))
 }
 
 /// Reads a duration with its unit.
@@ -407,7 +408,7 @@ fn parse_dimension(text: &str) -> Result<(String, u64), String> {
 /// When it is no duration, or a negative one.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let nanoseconds = units::parse_duration(text)?.0;
-    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| format!("'{text}' is negative"))
+    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| say!("'{text}' is negative"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use opscope_model::proto::encode;
 use opscope_model::samples::Sample;
+use opscope_say::say;
 
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
@@ -86,7 +87,7 @@ struct Opprof {
 fn write_operators(arguments: &Opprof, terminal: &Terminal) -> anyhow::Result<Exit> {
     create_folder(&arguments.output)?;
     let path = opscope_cann::write_single_operators(&arguments.output, arguments.blocks, arguments.seed)?;
-    terminal.note(&format!("see what limits its kernels with: opscope advise {}", path.display()));
+    terminal.note(&say!("see what limits its kernels with: opscope advise {}", path.display()));
     terminal.print(&format!("{}\n", path.display()))?;
     Ok(Exit::Done)
 }
@@ -109,7 +110,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let sample = find(name)?;
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{sample}.onnx")));
     write(sample, arguments.seed, &path)?;
-    terminal.note(&format!("wrote {}; run it with: opscope run {}", path.display(), path.display()));
+    terminal.note(&say!("wrote {}; run it with: opscope run {}", path.display(), path.display()));
     Ok(Exit::Done)
 }
 
@@ -120,15 +121,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 pub fn write(sample: Sample, seed: u64, path: &Path) -> anyhow::Result<()> {
     let bytes = encode(&sample.build(seed));
     opscope_files::write_atomically(path, |file| file.write_all(&bytes))
-        .with_context(|| format!("{}: cannot write the model", path.display()))
+        .with_context(|| say!("{}: cannot write the model", path.display()))
 }
 
 fn find(name: &str) -> Result<Sample, UsageError> {
     Sample::from_name(name).ok_or_else(|| {
         let hint = nearest(name, Sample::ALL.iter().map(|sample| sample.name()), 0.6);
-        let hint = hint.map_or(String::new(), |sample| format!(" (did you mean '{sample}'?)"));
+        let hint = hint.map_or(String::new(), |sample| say!(" (did you mean '{sample}'?)"));
         let names: Vec<&str> = Sample::ALL.iter().map(|sample| sample.name()).collect();
-        UsageError(format!("there is no sample named '{name}'{hint}; there are: {}", names.join(", ")))
+        UsageError(say!("there is no sample named '{name}'{hint}; there are: {}", names.join(", ")))
     })
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use opscope_reach_sample::{
     ClockErrors, Damage, Error, Fault, Layout, MOST_RANKS, Options, default_faults, write,
 };
+use opscope_say::say;
 
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
@@ -132,11 +133,10 @@ fn parse_fault(text: &str) -> Result<FaultChoice, Error> {
 }
 
 fn parse_damage(text: &str) -> Result<(Damage, usize), String> {
-    let (damage, rank) = text
-        .split_once('=')
-        .ok_or_else(|| format!("'{text}' is not of the form DAMAGE=RANK, such as cut=3"))?;
+    let (damage, rank) =
+        text.split_once('=').ok_or_else(|| say!("'{text}' is not of the form DAMAGE=RANK, such as cut=3"))?;
     let damage = damage.parse().map_err(|error: Error| error.to_string())?;
-    Ok((damage, rank.parse().map_err(|_| format!("'{rank}' is no rank"))?))
+    Ok((damage, rank.parse().map_err(|_| say!("'{rank}' is no rank"))?))
 }
 
 /// Writes the collection and prints its path.
@@ -148,13 +148,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     create_folder(&arguments.output)?;
     let bar = StepBar::new(terminal);
     let ranks = options.layout.ranks();
-    bar.step(&format!("simulating {ranks} ranks, with and without each fault"));
+    bar.step(&say!("simulating {ranks} ranks, with and without each fault"));
     let collection = write(&arguments.output, &options, &|written| {
-        bar.step(&format!("rank {written} of {ranks} is written"))
+        bar.step(&say!("rank {written} of {ranks} is written"))
     })?;
     drop(bar);
     let truth = &collection.truth;
-    terminal.note(&format!(
+    terminal.note(&say!(
         "a step takes {:.1} ms, without its {} faults {:.1} ms; truth.json says what each costs",
         truth.step_ms,
         truth.costs.len(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use opscope_cann::{SampleLayout, SampleMode, SampleOptions, write_sample};
 use opscope_cann_raw::Chip;
+use opscope_say::say;
 
 use super::run::create_folder;
 use crate::exit::Exit;
@@ -127,10 +128,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     create_folder(&arguments.output)?;
     let bar = StepBar::new(terminal);
-    bar.step(&format!("writing {} tasks", arguments.tasks));
+    bar.step(&say!("writing {} tasks", arguments.tasks));
     let path = write_sample(&arguments.output, options)?;
     drop(bar);
-    terminal.note(&format!("export it with: opscope export all {}", path.display()));
+    terminal.note(&say!("export it with: opscope export all {}", path.display()));
     terminal.print(&format!("{}\n", path.display()))?;
     Ok(Exit::Done)
 }

@@ -18,6 +18,7 @@ use opscope_formats::reading::Stop;
 use opscope_model::{Model, Shapes};
 use opscope_open::{Progress, Source};
 use opscope_run::Interrupt;
+use opscope_say::{say, word};
 use opscope_trace::Trace;
 use opscope_web::graph::Graph;
 use opscope_web::{Change, Embedded, Ended, Loader, Problem, Reading, Server, Subject};
@@ -112,7 +113,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     terminal.print(&format!("{}\n", server.url()))?;
     let port = server.port();
-    terminal.note(&format!("from another machine: ssh -L {port}:127.0.0.1:{port} HOST; Ctrl-C ends it"));
+    terminal.note(&say!("from another machine: ssh -L {port}:127.0.0.1:{port} HOST; Ctrl-C ends it"));
     let doorstep = (!arguments.no_open && has_desktop()).then(|| open_browser(&server)).flatten();
     let none_left = || failed.load(Ordering::Relaxed) == arguments.paths.len();
     let ended = server.run(profiles, || request.is_requested() || none_left(), arguments.idle);
@@ -121,7 +122,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     match ended? {
         Ended::Told if !request.is_requested() => return Ok(Exit::Failed),
         Ended::Told => {}
-        Ended::Idle => terminal.note("nobody has asked for a while: ended"),
+        Ended::Idle => terminal.note(word("nobody has asked for a while: ended")),
     }
     Ok(Exit::Done)
 }
@@ -173,10 +174,8 @@ impl Profiles {
         reading.step("look");
         let source = Source::at(path)?;
         if source.is_model() {
-            let text = format!(
-                "{}: this is a model; give a profile here, and the model with --model",
-                path.display()
-            );
+            let text =
+                say!("{}: this is a model; give a profile here, and the model with --model", path.display());
             return Err(UsageError(text).into());
         }
         let origin = Origin::of(&source);
@@ -244,7 +243,7 @@ impl Subject for Served {
 
     fn since(&self, before: &dyn Subject) -> Result<Value, Problem> {
         let Some(before) = before.as_any().downcast_ref::<Self>() else {
-            let error = "only profiles can be compared".to_owned();
+            let error = word("only profiles can be compared").to_owned();
             return Err(Problem { is_question: true, error, hint: None });
         };
         let (before, after) = (&before.opened, &self.opened);

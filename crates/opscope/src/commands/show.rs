@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use opscope_analyze::{Coverage, RangeTree, RunTables};
 use opscope_open::Source;
+use opscope_say::{say, word};
 use opscope_svp::SideFiles;
 use opscope_trace::ProfileFormat;
 
@@ -92,16 +93,16 @@ pub fn execute_at(source: Source, arguments: &Arguments, terminal: &Terminal) ->
     let text = answer.to_text(arguments.top, terminal.width());
     let caveats = [
         ("calls", trace.run.calls.as_deref()),
-        ("times of calls", trace.run.call_times.caveat()),
-        ("times of layers", trace.run.layer_times.caveat()),
+        (word("times of calls"), trace.run.call_times.caveat()),
+        (word("times of layers"), trace.run.layer_times.caveat()),
     ];
     for (what, caveat) in caveats {
         if let Some(caveat) = caveat {
-            terminal.note(&format!("{what}: {caveat}"));
+            terminal.note(&say!("{what}: {caveat}"));
         }
     }
     if text.is_empty() {
-        terminal.note("there is nothing to show: no operator, call, range or frequency was recorded; samples are in what 'opscope export all' writes");
+        terminal.note(word("there is nothing to show: no operator, call, range or frequency was recorded; samples are in what 'opscope export all' writes"));
     }
     terminal.print(&text)?;
     Ok(Exit::Done)
@@ -122,8 +123,11 @@ fn side_files(arguments: &Arguments) -> anyhow::Result<SideFiles> {
         let found = SideFiles::beside(model)?;
         if found.is_empty() {
             bail!(
-                "{}: the model converter left nothing here: no om.json, layer.json or the like",
-                model.display()
+                "{}",
+                say!(
+                    "{}: the model converter left nothing here: no om.json, layer.json or the like",
+                    model.display()
+                )
             );
         }
         return Ok(found);

@@ -12,6 +12,7 @@ use opscope_formats::memory;
 use opscope_formats::spreadsheet::mark;
 use opscope_formats::sqlite::{Database, QueryError, Value, schema_help};
 use opscope_open::{Source, formats};
+use opscope_say::{say, word};
 use serde::ser::{Error, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -105,7 +106,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     answered.map_err(|error| match error.downcast::<QueryError>() {
         Ok(error @ QueryError::Statement { .. }) => {
-            UsageError(format!("{error}; opscope sql --help explains the tables")).into()
+            UsageError(say!("{error}; opscope sql --help explains the tables")).into()
         }
         Ok(QueryError::TooLong) => anyhow!(too_long(time.unwrap_or_default())),
         Ok(error @ QueryError::TooMuchMemory) => error.into(),
@@ -132,7 +133,7 @@ fn bounded(database: Database, time: Duration) -> anyhow::Result<Database> {
 
 fn too_long(time: Duration) -> String {
     let seconds = time.as_secs_f64();
-    format!("the statement took longer than {seconds} s and was stopped (--timeout)")
+    say!("the statement took longer than {seconds} s and was stopped (--timeout)")
 }
 
 /// Makes tables of the profile, and warns of what was lost of it.
@@ -194,7 +195,7 @@ fn read(database: &Database, statement: &str) -> anyhow::Result<(Vec<String>, Ve
     database.query::<anyhow::Error>(statement, keep, |row| {
         bytes += COPIES * row.iter().map(size).sum::<u64>();
         memory::check(bytes)
-            .context("the rows are too many for a table; --csv and --json print them as they come")?;
+            .context(word("the rows are too many for a table; --csv and --json print them as they come"))?;
         rows.push(row);
         Ok(())
     })?;
@@ -305,12 +306,12 @@ impl Serialize for Rows<'_> {
             }
             if number - offset > limit || bytes >= most {
                 self.state.is_cut.set(true);
-                return Err(anyhow!("there are more rows than were asked for"));
+                return Err(anyhow!("{}", say!("there are more rows than were asked for")));
             }
             bytes += row.iter().map(size).sum::<u64>();
             list.serialize_element(&Row(Rc::clone(&names.borrow()), row)).map_err(|error| {
                 unwritten = Some(error);
-                anyhow!("the output can't take it")
+                anyhow!("{}", say!("the output can't take it"))
             })
         });
         match (asked, unwritten) {

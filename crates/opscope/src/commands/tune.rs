@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use opscope_model::Model;
 use opscope_run::{EngineOptions, Repetition, RunClock, RunError, RunOptions, prepare};
+use opscope_say::{say, word};
 use opscope_tune::{Budget, Progress, TuneOptions, Tuned, tune};
 
 use super::html::{self, HtmlArguments};
@@ -106,7 +107,7 @@ const TOLERANCE: f64 = 1e-4;
 
 fn parse_error(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|error| error.is_finite() && *error >= 0.0);
-    number.ok_or_else(|| format!("'{text}' is no error, such as 1e-4"))
+    number.ok_or_else(|| say!("'{text}' is no error, such as 1e-4"))
 }
 
 /// The confidence beyond which a step counts as faster: one in two hundred steps without any gain is
@@ -168,7 +169,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 what.clone_into(&mut doing);
                 bar.step(what);
             }
-            Progress::Pairs(count) => bar.step(&format!("{doing}: {count} pairs of runs")),
+            Progress::Pairs(count) => bar.step(&say!("{doing}: {count} pairs of runs")),
             Progress::Step(step) => bar.aside(|| terminal.note(&report::step_text(step))),
         });
     drop(bar);
@@ -187,7 +188,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     if let Some(folder) = &arguments.report {
         write_report(folder, &request, &tuned)?;
-        terminal.note(&format!("wrote the log {} and tune.json beside it", folder.join("tune.md").display()));
+        terminal.note(&say!("wrote the log {} and tune.json beside it", folder.join("tune.md").display()));
     }
     let text = match arguments.json {
         true => report::to_json(&request, &tuned).to_text()?,
@@ -226,7 +227,7 @@ fn write_page(
     match tuned {
         Some(tuned) => html::write_run(run(tuned)?, Some(before), page, terminal),
         None => {
-            terminal.note("no rewrite was kept: the page shows the model as it is");
+            terminal.note(word("no rewrite was kept: the page shows the model as it is"));
             html::write_run(before, None, page, terminal)
         }
     }
@@ -234,11 +235,11 @@ fn write_page(
 
 fn conclude(tuned: &Tuned, terminal: &Terminal) -> anyhow::Result<Exit> {
     if tuned.interrupted {
-        terminal.warn("interrupted; what was kept until then is in the tuned model");
+        terminal.warn(word("interrupted; what was kept until then is in the tuned model"));
         return Ok(Exit::Interrupted);
     }
     if tuned.check_failed() {
-        terminal.error("a rewrite changed the outputs by more than it may, and was undone");
+        terminal.error(word("a rewrite changed the outputs by more than it may, and was undone"));
         return Ok(Exit::Failed);
     }
     Ok(Exit::Done)
@@ -249,7 +250,7 @@ fn write_report(folder: &Path, request: &TuningRequest, tuned: &Tuned) -> anyhow
     for (name, text) in [("tune.json", json), ("tune.md", report::to_markdown(request, tuned))] {
         let path = folder.join(name);
         opscope_files::write_atomically(&path, |file| file.write_all(text.as_bytes()))
-            .with_context(|| format!("{}: cannot write the log", path.display()))?;
+            .with_context(|| say!("{}: cannot write the log", path.display()))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use opscope_open::Source;
+use opscope_say::{say, word};
 use opscope_svp::{Exports, VendorParser};
 
 use crate::exit::UsageError;
@@ -34,13 +35,12 @@ impl VendorArguments {
         let Some(parser) = &self.vendor_parser else { return Ok(None) };
         let Some(job) = source.job() else {
             let path = source.path().display();
-            let text =
-                format!("{path}: --vendor-parser reads the JOB* directories of boards, and this is none");
+            let text = say!("{path}: --vendor-parser reads the JOB* directories of boards, and this is none");
             return Err(UsageError(text).into());
         };
         let parser = VendorParser::new(parser, self.vendor_timeout)?;
         let bar = StepBar::new(terminal);
-        bar.step("the vendor's parser is reading");
+        bar.step(word("the vendor's parser is reading"));
         let stop = interrupt::of_waiting();
         let parsed = parser.parse(job, &|| stop.is_requested());
         interrupt::release();

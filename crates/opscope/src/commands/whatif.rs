@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use opscope_analyze::{Edit, predict};
+use opscope_say::{say, word};
 
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, Tell};
@@ -53,7 +54,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let edits = edits(arguments)?;
     let trace = profile::open(&arguments.path, Tell::Warnings, terminal)?;
     if trace.tasks.is_empty() {
-        anyhow::bail!("{}: the profile has no operators to predict with", arguments.path.display());
+        anyhow::bail!(
+            "{}",
+            say!("{}: the profile has no operators to predict with", arguments.path.display())
+        );
     }
     let prediction = predict(&trace, &edits)?;
     let text = match arguments.json {
@@ -74,7 +78,9 @@ fn edits(arguments: &Arguments) -> anyhow::Result<Vec<Edit>> {
         edits.push(Edit::fuse(text).map_err(usage)?);
     }
     if edits.is_empty() {
-        return Err(UsageError("say what is to change with --remove, --scale or --fuse".to_owned()).into());
+        return Err(
+            UsageError(word("say what is to change with --remove, --scale or --fuse").to_owned()).into()
+        );
     }
     Ok(edits)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use opscope_open::Stop;
+use opscope_say::{say, word};
 use opscope_svp::{Exports, Job, RawKind, TableFormat, Written};
 use opscope_trace::{Loss, LossKind, ProfileFormat, Trace};
 
@@ -57,28 +58,28 @@ pub fn missing(path: &Path, trace: &Trace) -> Vec<Missing> {
     const NOT_COLLECTED: &str = "they were not collected: convert the model with --online_model_type=2, collect with \
                                  --aac_metrics ArithmeticUtilization, and execute the model at least once";
     if trace.tasks.is_empty() {
-        add("layers and their counters", if has(RawKind::Counters) { UNREAD } else { NOT_COLLECTED });
+        add(word("layers and their counters"), if has(RawKind::Counters) { UNREAD } else { NOT_COLLECTED });
     } else if trace.readings.is_empty() {
         let is_own = Job::open(path).is_ok_and(|job| job.has_own_records());
         let how = match is_own {
-            true => {
+            true => word(
                 "opscope's own collector can't read them; the board's own profiler records them (collect without \
-                     --collector), and the vendor's tool reads those"
-            }
+                     --collector), and the vendor's tool reads those",
+            ),
             false if has(RawKind::Counters) => UNREAD,
             false => NOT_COLLECTED,
         };
-        add("counters of layers", how);
+        add(word("counters of layers"), how);
     }
     if trace.api_calls.is_empty() {
         let how = match has(RawKind::Calls) {
-            true => {
+            true => word(
                 "their raw files are there, in a layout that is not public: where the vendor's tool is installed, \
-                     --vendor-parser PATH has it read them"
-            }
-            false => {
-                "they were not collected: collect with --acl_api on, and let the program call svp_acl_finalize()"
-            }
+                     --vendor-parser PATH has it read them",
+            ),
+            false => word(
+                "they were not collected: collect with --acl_api on, and let the program call svp_acl_finalize()",
+            ),
         };
         add("calls", how);
     }
@@ -111,8 +112,8 @@ pub fn write(
 pub fn tell_kept(written: &Written, terminal: &Terminal) {
     let Some(first) = written.kept.first() else { return };
     let count = written.kept.len();
-    let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-    terminal.note(&format!(
+    let others = if count > 1 { say!(" and {} more", count - 1) } else { String::new() };
+    terminal.note(&say!(
         "kept as it is: {}{others}, which another tool wrote; 'opscope export all DIR --output OTHER' writes \
          opscope's own elsewhere",
         first.display()

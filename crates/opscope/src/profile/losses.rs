@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opscope_open::Format;
+use opscope_say::{say, sentence, word};
 use opscope_trace::{Loss, Severity, Trace};
 use serde_json::{Value, json};
 
@@ -77,9 +78,9 @@ impl Opened {
             .filter(|loss| loss.kind.severity() == severity)
             .map(|loss| loss_line(self, &loss))
             .collect();
-        let rest = if all.len() > most { format!("; and {} more", all.len() - most) } else { String::new() };
+        let rest = if all.len() > most { say!("; and {} more", all.len() - most) } else { String::new() };
         let named: Vec<String> = all.into_iter().take(most).collect();
-        (!named.is_empty()).then(|| format!("{}{rest}", named.join("; ")))
+        (!named.is_empty()).then(|| format!("{}{rest}", named.join(word("; "))))
     }
 }
 
@@ -92,9 +93,10 @@ pub fn losses_by_severity(trace: &Trace) -> impl Iterator<Item = Loss> {
 
 /// A loss in words: how often, what, and where.
 pub fn loss_line(trace: &Trace, loss: &Loss) -> String {
-    let detail = printable(trace.strings.get(loss.detail));
-    let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
-    format!("{} × {}{detail}", loss.count, loss.kind)
+    let detail = sentence(trace.strings.get(loss.detail));
+    let detail = printable(&detail);
+    let detail = if detail.is_empty() { String::new() } else { say!(" ({detail})") };
+    say!("{} × {}{detail}", loss.count, word(loss.kind.sentence()))
 }
 
 /// The losses, for a program.
@@ -131,7 +133,7 @@ pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
     let name = printable(&name);
     let (mut named, mut more) = (0, 0);
     for loss in losses_by_severity(trace) {
-        let line = format!("{name}: {}: {}", loss.kind.severity().name(), loss_line(trace, &loss));
+        let line = say!("{name}: {}: {}", word(loss.kind.severity().name()), loss_line(trace, &loss));
         match loss.kind.severity() {
             Severity::Remark => terminal.detail(&line),
             _ if named < NAMED => {
@@ -142,6 +144,6 @@ pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
         }
     }
     if more > 0 {
-        terminal.warn(&format!("{name}: {more} more kinds of losses; 'opscope info {name}' lists them"));
+        terminal.warn(&say!("{name}: {more} more kinds of losses; 'opscope info {name}' lists them"));
     }
 }

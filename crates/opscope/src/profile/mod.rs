@@ -12,6 +12,7 @@ use anyhow::Error;
 use opscope_cann::{Found, Profile};
 use opscope_open::raw::NoPlace;
 use opscope_open::{OpenError, Progress, Source, formats};
+use opscope_say::{say, word};
 use opscope_trace::Trace;
 
 use crate::terminal::{StepBar, Terminal};
@@ -44,7 +45,7 @@ pub fn open_source(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Re
 /// Says how raw files of a board are read, where a profile has nothing else.
 pub fn warn_of_unread(opened: &Opened, terminal: &Terminal) {
     if let Some(remedy) = board::unread(opened.place(), opened) {
-        terminal.warn(&format!("there are no layers: {remedy}"));
+        terminal.warn(&say!("there are no layers: {remedy}"));
     }
 }
 
@@ -79,8 +80,11 @@ pub fn read_telling(
 fn advised(error: OpenError) -> Error {
     match error {
         OpenError::ClosedLayout { .. } => anyhow::anyhow!(
-            "{error}; where the vendor's tool is installed, name it with --vendor-parser (msprof.pyc or mindcmd) to \
+            "{}",
+            say!(
+                "{error}; where the vendor's tool is installed, name it with --vendor-parser (msprof.pyc or mindcmd) to \
              show, import or export, or read what it exports; 'opscope info' lists them with their sizes"
+            )
         ),
         error => error.into(),
     }
@@ -135,7 +139,7 @@ pub fn raw_of(source: &Source, terminal: &Terminal) -> Vec<Profile> {
 
 fn warn_of_left_out(problems: impl IntoIterator<Item = String>, terminal: &Terminal) {
     for problem in problems {
-        terminal.warn(&format!("left out: {problem}"));
+        terminal.warn(&say!("left out: {problem}"));
     }
 }
 
@@ -153,7 +157,7 @@ pub fn place_results(
         Ok((results, None)) => Ok(results),
         Ok((results, Some(below))) => {
             let folder = results.folder().display();
-            terminal.warn(&format!(
+            terminal.warn(&say!(
                 "{:#}; results go to {folder} (--output DIR names another place)",
                 Error::from(below)
             ));
@@ -161,11 +165,11 @@ pub fn place_results(
         }
         Err(NoPlace::Chosen(problem)) => Err(problem.into()),
         Err(NoPlace::Below(problem)) => {
-            Err(Error::from(problem).context("name another place with --output DIR"))
+            Err(Error::from(problem).context(word("name another place with --output DIR")))
         }
         Err(NoPlace::Nowhere { below, cache }) => {
             let below = Error::from(below);
-            let unusable = format!("{below:#}, and neither can the user's cache folder; give --output DIR");
+            let unusable = say!("{below:#}, and neither can the user's cache folder; give --output DIR");
             Err(Error::from(cache).context(unusable))
         }
     }

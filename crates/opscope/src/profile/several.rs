@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Error;
 use opscope_cann::{Profile, Source};
 use opscope_open::Progress;
+use opscope_say::say;
 
 use crate::exit::{Exit, is_about_reader};
 use crate::terminal::{StepBar, Terminal};
@@ -114,7 +115,7 @@ impl<'t> Outcome<'t> {
             Err(problem) if self.count == 1 || is_about_reader(&problem) => Err(problem),
             Err(problem) => {
                 self.failed += 1;
-                self.terminal.error(&format!("{}: {problem:#}", path.display()));
+                self.terminal.error(&say!("{}: {problem:#}", path.display()));
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -125,7 +126,7 @@ impl<'t> Outcome<'t> {
         if self.failed == 0 {
             return Exit::Done;
         }
-        self.terminal.error(&format!("{} of {} profiles failed", self.failed, self.count));
+        self.terminal.error(&say!("{} of {} profiles failed", self.failed, self.count));
         Exit::Failed
     }
 }

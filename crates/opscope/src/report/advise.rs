@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use opscope_advise::{Does, Done, Evidence, Finding, Language, NotRun, Report, Rule, Subject, Text, Whole};
+use opscope_advise::{Does, Done, Evidence, Finding, NotRun, Report, Rule, Subject, Text, Whole};
+use opscope_say::{Language, chosen, padded, say, sentence, word};
 use opscope_trace::units;
 use serde::Serialize;
 
@@ -27,35 +29,38 @@ pub struct Shown {
 /// The findings as text. `model` is what commands are to be applied to.
 pub fn to_text(subject: &Subject<'_>, report: &Report, model: Option<&Path>, shown: Shown) -> String {
     let mut text = String::new();
-    let mut facts = vec![format!("{} rules", report.asked), format!("target {}", subject.target.name())];
+    let mut facts = vec![say!("{} rules", report.asked), say!("target {}", subject.target.name())];
     if subject.total.0 > 0 {
-        facts.insert(0, format!("{} in operators", units::duration(subject.total)));
+        facts.insert(0, say!("{} in operators", units::duration(subject.total)));
     }
-    let _ = writeln!(text, "{} {}", bold("advice"), dim(&format!("({})", facts.join(", "))));
+    let _ = writeln!(text, "{} {}", bold(word("advice")), dim(&say!("({})", facts.join(word(", ")))));
     if let Some(together) = report.together {
         let share = together.0 as f64 / subject.total.0.max(1) as f64;
         let _ = writeln!(
             text,
-            "All findings together concern at most {} of that ({}); what several of them name is counted once.",
-            units::duration(together),
-            units::percent(share)
+            "{}",
+            say!(
+                "All findings together concern at most {} of that ({}); what several of them name is counted once.",
+                units::duration(together),
+                units::percent(share)
+            )
         );
     }
     text.push('\n');
     if report.findings.is_empty() {
-        text.push_str("Nothing was found.\n\n");
+        text.push_str(word("Nothing was found.\n\n"));
     }
     let top = if shown.top == 0 { usize::MAX } else { shown.top };
     for finding in report.findings.iter().take(top) {
         push_finding(&mut text, finding, model, shown.width);
     }
     if report.findings.len() > top {
-        let _ = writeln!(text, "{}\n", dim(&format!("{} more with -t 0", report.findings.len() - top)));
+        let _ = writeln!(text, "{}\n", dim(&say!("{} more with -t 0", report.findings.len() - top)));
     }
     push_done(&mut text, &report.done, shown.width);
     push_not_run(&mut text, &report.not_run, subject.trace.is_some(), shown.lists_unasked);
     if !report.silenced.is_empty() {
-        let _ = writeln!(text, "{} {}", bold("silenced"), report.silenced.join(", "));
+        let _ = writeln!(text, "{} {}", bold(word("silenced")), report.silenced.join(", "));
     }
     text
 }
@@ -65,15 +70,22 @@ fn push_done(text: &mut String, done: &[Done], width: Option<u16>) {
     if done.is_empty() {
         return;
     }
-    let each = done.iter().map(|it| format!("{} {} ({})", it.id, it.title, it.places));
-    let each = each.collect::<Vec<_>>().join(", ");
+    let each = done.iter().map(|it| say!("{} {} ({})", it.id, done_title(it), it.places));
+    let each = each.collect::<Vec<_>>().join(word(", "));
     let _ = writeln!(
         text,
         "{} {}",
-        bold("done already"),
-        dim("by the engine: the profile has no such operators of their own, in so many places")
+        bold(word("done already")),
+        dim(word("by the engine: the profile has no such operators of their own, in so many places"))
     );
     push_wrapped(text, "", &each, width);
+}
+
+/// The title of a rule's advice in the reader's language.
+fn done_title(done: &Done) -> String {
+    let rule =
+        opscope_advise::rules().into_iter().find(|rule| rule.id == done.id && rule.title == done.title);
+    rule.map_or_else(|| sentence(&done.title).into_owned(), |rule| texts(&rule).title)
 }
 
 fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, width: Option<u16>) {
@@ -82,28 +94,29 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
         (Some(saves), Some(share)) if saves.0 > 0 => {
             let of = match finding.whole {
                 Whole::Operators => "",
-                Whole::Inference => " of the inference",
-                Whole::Profile => " of the time from the first task to the last",
+                Whole::Inference => word(" of the inference"),
+                Whole::Profile => word(" of the time from the first task to the last"),
             };
-            format!("  at most {} ({}{of})", units::duration(saves), units::percent(share))
+            say!("  at most {} ({}{of})", units::duration(saves), units::percent(share))
         }
         _ => String::new(),
     };
     let also = match finding.also.is_empty() {
         true => String::new(),
-        false => dim(&format!(" (also {})", finding.also.join(", "))),
+        false => dim(&say!(" (also {})", finding.also.join(word(", ")))),
     };
-    let _ = writeln!(text, "{}{also}  {}{saves}", bold(&rule.id), bold(&rule.title));
+    let said = texts(rule);
+    let _ = writeln!(text, "{}{also}  {}{saves}", bold(&rule.id), bold(&said.title));
     if let Some(note) = &finding.note {
-        let _ = writeln!(text, "     {}", printable(note));
+        let _ = writeln!(text, "     {}", printable(&sentence(note)));
     }
     for item in finding.evidence.iter().take(ROWS) {
         let _ = writeln!(text, "     {}", evidence(item));
     }
     if finding.evidence.len() > ROWS {
-        let _ = writeln!(text, "     {}", dim(&format!("and {} more", finding.evidence.len() - ROWS)));
+        let _ = writeln!(text, "     {}", dim(&say!("and {} more", finding.evidence.len() - ROWS)));
     }
-    for (heading, content) in [("why", &rule.why), ("do", &rule.advice)] {
+    for (heading, content) in [("why", &said.why), ("do", &said.advice)] {
         if !content.is_empty() {
             push_wrapped(text, heading, content, width);
         }
@@ -113,12 +126,36 @@ fn push_finding(text: &mut String, finding: &Finding, model: Option<&Path>, widt
         push_wrapped(text, heading, &line, width);
     }
     let by_opscope = match (&finding.does, &*rule.auto) {
-        (Some(Does::Rewrites(_)), _) => "a rewrite".to_owned(),
-        (Some(_), _) | (None, "no") => "not by opscope".to_owned(),
-        (None, auto) => auto.to_owned(),
+        (Some(Does::Rewrites(_)), _) => word("a rewrite").to_owned(),
+        (Some(_), _) | (None, "no") => word("not by opscope").to_owned(),
+        (None, auto) => sentence(auto).into_owned(),
     };
-    let source = if rule.source.is_empty() { String::new() } else { format!("; {}", rule.source) };
-    let _ = writeln!(text, "     {}\n", dim(&format!("{by_opscope}; {}{source}", rule.confidence.name())));
+    let source = if rule.source.is_empty() {
+        String::new()
+    } else {
+        format!("{}{}", word("; "), sentence(&rule.source))
+    };
+    let _ = writeln!(text, "     {}\n", dim(&say!("{by_opscope}; {}{source}", word(rule.confidence.name()))));
+}
+
+/// The texts of a finding in the reader's language: those of its rule, unless the case has nearer ones.
+fn texts(rule: &Rule) -> Text {
+    let english = Text { title: rule.title.clone(), why: rule.why.clone(), advice: rule.advice.clone() };
+    if chosen() == Language::English {
+        return english;
+    }
+    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(opscope_advise::rules);
+    let own = RULES.iter().find(|known| known.id == rule.id);
+    let said = |case: &str, general: Option<(&str, &str)>| match general {
+        Some((general, chinese)) if general == case => chinese.to_owned(),
+        _ => sentence(case).into_owned(),
+    };
+    let general = own.and_then(|own| Some((own, own.zh.as_ref()?)));
+    Text {
+        title: said(&rule.title, general.map(|(own, zh)| (&*own.title, &*zh.title))),
+        why: said(&rule.why, general.map(|(own, zh)| (&*own.why, &*zh.why))),
+        advice: said(&rule.advice, general.map(|(own, zh)| (&*own.advice, &*zh.advice))),
+    }
 }
 
 /// The command that does it, as the rewrites themselves say.
@@ -127,14 +164,15 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
     let rewrites = match does {
         Does::Rewrites(rewrites) => rewrites,
         Does::Nowhere(_) => {
-            return Some("opscope's rewrites for it apply nowhere in this model".to_owned());
+            return Some(word("opscope's rewrites for it apply nowhere in this model").to_owned());
         }
         Does::Unsuitable(op_type) => {
-            return Some(format!("opscope's rewrite would make {op_type}, which the target lacks"));
+            return Some(say!("opscope's rewrite would make {op_type}, which the target lacks"));
         }
         Does::OtherFormat => {
             return Some(
-                "opscope rewrites ONNX models only; change the network that this one is made of".to_owned(),
+                word("opscope rewrites ONNX models only; change the network that this one is made of")
+                    .to_owned(),
             );
         }
     };
@@ -142,15 +180,15 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
         .iter()
         .map(|matches| {
             let places = matches.places.len();
-            let lossy = if matches.lossy { ", changes results" } else { "" };
+            let lossy = if matches.lossy { word(", changes results") } else { "" };
             let opset = matches
                 .opset
-                .map_or(String::new(), |version| format!(", from version {version} of ONNX's operators on"));
-            format!("{} at {}{lossy}{opset}", matches.rewrite.id, super::count(places, "place"))
+                .map_or(String::new(), |version| say!(", from version {version} of ONNX's operators on"));
+            say!("{} at {}{lossy}{opset}", matches.rewrite.id, super::count(places, "place"))
         })
         .collect();
     let model = model.map_or("MODEL.onnx".to_owned(), |path| path.display().to_string());
-    Some(format!("opscope rewrite {model} -o OUT.onnx {} ({})", does.options()?, each.join("; ")))
+    Some(say!("opscope rewrite {model} -o OUT.onnx {} ({})", does.options()?, each.join(word("; "))))
 }
 
 fn evidence(item: &Evidence) -> String {
@@ -161,7 +199,7 @@ fn evidence(item: &Evidence) -> String {
         parts.push(format!("({})", printable(&item.op_type)));
     }
     if !item.detail.is_empty() {
-        parts.push(dim(&printable(&item.detail)));
+        parts.push(dim(&printable(&sentence(&item.detail))));
     }
     parts.join("  ")
 }
@@ -172,20 +210,42 @@ fn push_wrapped(text: &mut String, heading: &str, content: &str, width: Option<u
     let mut line = String::new();
     let mut first = true;
     let mut flush = |line: &mut String| {
-        let start = if std::mem::take(&mut first) { heading } else { "" };
-        let _ = writeln!(text, "     {start:4} {line}");
+        let start = padded(if std::mem::take(&mut first) { word(heading) } else { "" }, 4);
+        let _ = writeln!(text, "     {start} {line}");
         line.clear();
     };
-    for word in content.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+    for (piece, follows_blank) in pieces(content) {
+        let blank = usize::from(follows_blank);
+        if !line.is_empty() && opscope_say::width(&line) + blank + opscope_say::width(piece) > room {
             flush(&mut line);
         }
-        if !line.is_empty() {
+        if !line.is_empty() && follows_blank {
             line.push(' ');
         }
-        line.push_str(&printable(word));
+        line.push_str(&printable(piece));
     }
     flush(&mut line);
+}
+
+/// The pieces between which a line may be broken, each with whether a blank stands before it: words, and within words
+/// of Chinese every letter but for marks, which no line begins with.
+fn pieces(content: &str) -> impl Iterator<Item = (&str, bool)> {
+    const MARKS: &str = "，。；：、！？）》”’%";
+    content.split_whitespace().flat_map(|word| {
+        let mut starts = vec![0];
+        let mut before = ' ';
+        for (at, letter) in word.char_indices() {
+            let is_wide = |letter: char| opscope_say::width(letter.encode_utf8(&mut [0; 4])) > 1;
+            let opens = matches!(before, '（' | '《' | '“' | '‘');
+            let breaks = (is_wide(letter) || is_wide(before)) && !MARKS.contains(letter) && !opens;
+            if at > 0 && breaks {
+                starts.push(at);
+            }
+            before = letter;
+        }
+        let ends = starts[1..].iter().copied().chain([word.len()]).collect::<Vec<_>>();
+        starts.into_iter().zip(ends).map(move |(start, end)| (&word[start..end], start == 0))
+    })
 }
 
 /// The rules that could not run, in a line that names the next best thing to give; or all of them, by what is
@@ -200,18 +260,21 @@ fn push_not_run(text: &mut String, not_run: &[NotRun], has_profile: bool, lists:
     }
     let Some((next, count)) = next_to_give(not_run, has_profile) else { return };
     if lists {
-        let _ = writeln!(text, "{} {}", bold("not asked"), dim("for lack of"));
+        let _ = writeln!(text, "{} {}", bold(word("not asked")), dim(word("for lack of")));
         for (what, ids) in missing {
-            let _ = writeln!(text, "     {what}: {}", ids.join(" "));
+            let _ = writeln!(text, "     {}{}{}", sentence(what), word(": "), ids.join(" "));
         }
         return;
     }
     let _ = writeln!(
         text,
-        "{} {}; next best to give: {next}, for {count} of them {}",
-        bold("not asked"),
-        super::count(not_run.len(), "rule"),
-        dim("(-v lists all)")
+        "{}",
+        say!(
+            "{} {}; next best to give: {next}, for {count} of them {}",
+            bold(word("not asked")),
+            super::count(not_run.len(), "rule"),
+            dim(word("(-v lists all)"))
+        )
     );
 }
 
@@ -225,7 +288,7 @@ fn next_to_give(not_run: &[NotRun], has_profile: bool) -> Option<(String, usize)
     };
     if !has_profile {
         let count = not_run.iter().filter(|rule| option(rule).is_none()).count();
-        let profile = "a profile of the model (opscope run, collect and import make one)";
+        let profile = word("a profile of the model (opscope run, collect and import make one)");
         return (count > 0).then(|| (profile.to_owned(), count));
     }
     let mut things: Vec<(Option<String>, &str, usize)> = Vec::new();
@@ -247,7 +310,7 @@ fn next_to_give(not_run: &[NotRun], has_profile: bool) -> Option<(String, usize)
     // The first of equals is named.
     let best =
         things.into_iter().rev().max_by_key(|(option, _, count)| (option.is_some() && *count > 2, *count));
-    best.map(|(_, words, count)| (words.to_owned(), count))
+    best.map(|(_, words, count)| (sentence(words).into_owned(), count))
 }
 
 /// All rules in a table.

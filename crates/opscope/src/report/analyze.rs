@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use opscope_analyze::{Aggregate, Answer, Cell, Column, GroupBy, Overview, Query, RangeTree, TimeKind};
+use opscope_say::{say, word};
 use opscope_trace::{Trace, units};
 use serde_json::{Value, json};
 
@@ -113,24 +114,24 @@ pub fn title(query: &Query, answer: &Answer, columns: &[Column], top: usize) -> 
         Some(sort) => sort.column.name().to_owned(),
         None => {
             let time = match query.time {
-                TimeKind::Total => "own time",
-                TimeKind::Kernel => "kernel time",
-                TimeKind::Wait => "waiting time",
+                TimeKind::Total => word("own time"),
+                TimeKind::Kernel => word("kernel time"),
+                TimeKind::Wait => word("waiting time"),
             };
             match column_of(query.aggregate) {
-                None if answer.averaged > 1 => format!("{time} in an average iteration"),
+                None if answer.averaged > 1 => say!("{time} in an average iteration"),
                 None => time.to_owned(),
-                Some(Column::Typical) => format!("{time} in a typical iteration"),
-                Some(Column::Count) => "number of executions".to_owned(),
-                Some(column) => format!("{} {time} of an execution", column.name()),
+                Some(Column::Typical) => say!("{time} in a typical iteration"),
+                Some(Column::Count) => word("number of executions").to_owned(),
+                Some(column) => say!("{} {time} of an execution", column.name()),
             }
         }
     };
     let counts = match answer.averaged {
-        2.. if columns.contains(&Column::Count) => format!(", counts of all {}", answer.averaged),
+        2.. if columns.contains(&Column::Count) => say!(", counts of all {}", answer.averaged),
         _ => String::new(),
     };
-    format!("{shown} by {by}{counts}{}", chosen(answer))
+    say!("{shown} by {by}{counts}{}", chosen(answer))
 }
 
 /// How much of everything was chosen, where it isn't all.
@@ -140,10 +141,10 @@ fn chosen(answer: &Answer) -> String {
         let whole = answer.whole.0.max(1) as f64;
         let share = units::percent(answer.selected.0 as f64 / whole);
         let time = units::duration(answer.selected);
-        text = format!("; chosen are {} of {}, {time} ({share})", answer.subjects, answer.all_subjects);
+        text = say!("; chosen are {} of {}, {time} ({share})", answer.subjects, answer.all_subjects);
     }
     if answer.unknown > 0 {
-        text.push_str(&format!("; of {} it isn't known", count(answer.unknown, "execution")));
+        text.push_str(&say!("; of {} it isn't known", count(answer.unknown, "execution")));
     }
     text
 }

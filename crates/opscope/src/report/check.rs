@@ -1,19 +1,20 @@
 //! Whether a change passes, as Markdown and JSON.
 
+use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
-use super::{Envelope, Table, TableColumn, markdown};
+use super::{Envelope, Table, TableCell, TableColumn, markdown};
 use crate::judgement::Judgement;
 
 /// The times, a table of the conditions, and what is doubtful.
 pub fn to_markdown(judgement: &Judgement) -> String {
     let facts = &judgement.facts;
-    let mut text = format!("### opscope check: {}\n\n", judgement.outcome().name());
+    let mut text = say!("### opscope check: {}\n\n", word(judgement.outcome().name()));
     let after = units::duration(facts.after);
     text.push_str(&match facts.before {
-        Some(before) => format!("{} → **{after}** for each inference\n\n", units::duration(before)),
-        None => format!("**{after}** for each inference\n\n"),
+        Some(before) => say!("{} → **{after}** for each inference\n\n", units::duration(before)),
+        None => say!("**{after}** for each inference\n\n"),
     });
     text.push_str(&conditions(judgement).to_markdown());
     for line in facts.lines.iter().cloned().chain(judgement.doubts()) {
@@ -26,7 +27,12 @@ pub fn to_markdown(judgement: &Judgement) -> String {
 fn conditions(judgement: &Judgement) -> Table {
     let mut table = Table::new(["condition", "outcome", "measured"].map(TableColumn::text));
     for condition in &judgement.conditions {
-        table.row([&*condition.name, condition.outcome.name(), &*condition.detail]);
+        let outcome = condition.outcome.name();
+        table.row([
+            TableCell::from(&*condition.name),
+            TableCell::new(word(outcome), outcome),
+            TableCell::from(&*condition.detail),
+        ]);
     }
     table
 }

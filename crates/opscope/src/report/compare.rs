@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use opscope_analyze::{Basis, Change, Comparison, Group, Member, Step, What};
+use opscope_say::{say, sentence, word};
 use opscope_trace::{Nanoseconds, units};
 use serde_json::{Value, json};
 
@@ -42,29 +43,29 @@ fn extent(comparison: &Comparison<'_>) -> Option<String> {
     const ALIKE: std::ops::RangeInclusive<f64> = 0.8..=1.25;
     let work = comparison.work?;
     let whole = match comparison.whole_profiles {
-        true => "all of both profiles is compared",
-        false => "an average inference is compared with all of the other side",
+        true => word("all of both profiles is compared"),
+        false => word("an average inference is compared with all of the other side"),
     };
     let work = match ALIKE.contains(&work) {
         true => String::new(),
-        false => format!(", and B's figure is of {work:.2} times as many executions as A's"),
+        false => say!(", and B's figure is of {work:.2} times as many executions as A's"),
     };
     let known = comparison.whole_profiles || !work.is_empty();
-    known.then(|| format!("One side knows no inferences: {whole}{work}."))
+    known.then(|| say!("One side knows no inferences: {whole}{work}."))
 }
 
 /// The first lines: both figures, the change, the verdict, warnings.
 pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if comparison.basis == Basis::Nothing {
-        lines.push("The profiles have nothing that can be compared.".to_owned());
+        lines.push(word("The profiles have nothing that can be compared.").to_owned());
         return lines;
     }
     let mut first = format!("{} → {}", ms(comparison.before), ms(comparison.after));
     if let (Some(speed), Some(change)) = (comparison.speed_up(), comparison.relative_change()) {
         let _ = write!(first, "  {speed:.3}x  {}", percent(change));
     }
-    lines.push(format!("{first}  ({})", basis(comparison.basis)));
+    lines.push(say!("{first}  ({})", word(basis(comparison.basis))));
     lines.extend(extent(comparison));
     match &comparison.difference {
         Some(difference) => {
@@ -72,10 +73,10 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
             // Single outliers move the means above, but not the test.
             let parts =
                 comparison.relative_change().is_some_and(|it| percent(it) != percent(difference.change));
-            lines.push(format!(
+            lines.push(say!(
                 "{}: {}{} (95 % interval {} to {}; {} and {} runs)",
-                difference.verdict.text(),
-                if parts { "without the weight of outliers " } else { "" },
+                word(difference.verdict.text()),
+                if parts { word("without the weight of outliers ") } else { "" },
                 percent(difference.change),
                 percent(low),
                 percent(high),
@@ -83,31 +84,31 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
                 difference.counts.1,
             ));
         }
-        None => lines.push("A single run on a side says nothing about noise.".to_owned()),
+        None => lines.push(word("A single run on a side says nothing about noise.").to_owned()),
     }
     let alone = match comparison.durations_alone {
         (false, false) => None,
-        (true, false) => Some("A tells"),
-        (false, true) => Some("B tells"),
-        (true, true) => Some("Both tell"),
+        (true, false) => Some(word("A tells")),
+        (false, true) => Some(word("B tells")),
+        (true, true) => Some(word("Both tell")),
     };
     if let Some(alone) = alone {
-        lines.push(format!(
+        lines.push(say!(
             "{alone} durations and no starts: nothing is known of the time between operators there."
         ));
     }
     for suspect in &comparison.suspects {
         let what = if suspect.delta.0 < 0 { "lost" } else { "gained" };
-        lines.push(format!(
+        lines.push(say!(
             "{} {what} {}{}, nearly {} s to the second: a sleep or a time-out is suspected (rule A33)",
             suspect.name,
             ms(Nanoseconds(suspect.delta.0.saturating_abs())),
-            if suspect.is_uncovered { " in which nothing was recorded" } else { "" },
+            if suspect.is_uncovered { word(" in which nothing was recorded") } else { "" },
             suspect.seconds
         ));
     }
     if comparison.is_of_different_models() {
-        lines.push(format!(
+        lines.push(say!(
             "These seem to be different models: of A's operator time {:.0} % has a counterpart, of B's {:.0} %.",
             comparison.matched.0 * 100.0,
             comparison.matched.1 * 100.0
@@ -165,11 +166,19 @@ fn name(step: &Step<'_, '_>) -> String {
     match &step.what {
         What::Group(group) => title(group),
         What::Family(family) => {
-            format!("{} × {} (most: {})", family.count, family.story, names(members(family.greatest)))
+            say!("{} × {} (most: {})", family.count, told(&family.story), names(members(family.greatest)))
         }
-        What::Others(_) => "all others".to_owned(),
-        What::Outside => "outside operators".to_owned(),
-        What::Unexplained => "not explained by operators".to_owned(),
+        What::Others(_) => word("all others").to_owned(),
+        What::Outside => word("outside operators").to_owned(),
+        What::Unexplained => word("not explained by operators").to_owned(),
+    }
+}
+
+/// A story in the reader's language: what became of which types.
+fn told(story: &str) -> String {
+    match story.rsplit_once(' ') {
+        Some((types, change)) if word(change) != change => format!("{types} {}", word(change)),
+        _ => sentence(story).into_owned(),
     }
 }
 
@@ -179,10 +188,10 @@ fn why_unexplained(comparison: &Comparison<'_>) -> Option<String> {
     let more: Vec<&str> =
         [("A", before), ("B", after)].iter().filter(|it| it.1.0 < 0).map(|it| it.0).collect();
     (!more.is_empty()).then(|| {
-        format!(
+        say!(
             "The operators' own times of {} sum to more than its figure: they ran side by side, or were \
              recorded of other inferences.",
-            more.join(" and of ")
+            more.join(word(" and of "))
         )
     })
 }
@@ -199,8 +208,8 @@ fn names(members: &[Member<'_>]) -> String {
 /// The name of a group: its story, and the name of the operator.
 fn title(group: &Group<'_>) -> String {
     match group.change {
-        Change::Merged | Change::Split => format!("{} ({})", group.story(), names(members(group))),
-        _ => format!("{}: {}", group.story(), names(members(group))),
+        Change::Merged | Change::Split => format!("{} ({})", told(&group.story()), names(members(group))),
+        _ => format!("{}{}{}", told(&group.story()), word(": "), names(members(group))),
     }
 }
 
@@ -242,14 +251,14 @@ fn push_counts(text: &mut String, comparison: &Comparison<'_>) {
     ];
     let counted = kinds.iter().filter_map(|kind| {
         let count = comparison.groups.iter().filter(|group| group.change == *kind).count();
-        (count > 0).then(|| format!("{count} {}", kind.name()))
+        (count > 0).then(|| format!("{count} {}", word(kind.name())))
     });
     let counted: Vec<String> = counted.collect();
     let _ = writeln!(
         text,
         "\n{}  {}",
-        counted.join(", "),
-        dim(&format!(
+        counted.join(word(", ")),
+        dim(&say!(
             "matched {:.0} % of A's and {:.0} % of B's operator time",
             comparison.matched.0 * 100.0,
             comparison.matched.1 * 100.0
@@ -273,7 +282,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
     ];
     let mut table = Table::new(columns);
     for span in rows {
-        let name = if span.is_range { format!("{} (range)", span.title()) } else { span.title() };
+        let name = if span.is_range { say!("{} (range)", span.title()) } else { span.title() };
         table.row([
             units::duration(span.before),
             units::duration(span.after),

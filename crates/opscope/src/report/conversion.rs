@@ -4,43 +4,39 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope_advise::converter::{Conversion, Fused, Gravity, Remark, Switch};
+use opscope_say::{say, sentence, word};
 use serde_json::{Value, json};
 
 use super::info::Facts;
-use super::{Table, TableColumn, count};
+use super::{Table, TableColumn, count, label, padded};
 use crate::converter_files::ConverterFiles;
-use crate::terminal::{bold, dim, printable};
+use crate::terminal::{dim, printable};
 
 /// The switches, the rules' counts and the remarks.
 pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u16>) -> String {
     let mut text = String::new();
     let mut fact = |title: &str, what: &str| {
-        let _ = writeln!(text, "{} {}", bold(&format!("{title:10}")), printable(what));
+        let _ = writeln!(text, "{} {}", label(title, 10), printable(what));
     };
     if let Some(command) = conversion.command {
-        let chip = command.get("soc_version").unwrap_or("a chip that it doesn't name");
-        let model = command.get("model").unwrap_or("a model that it doesn't name");
-        fact("command", &format!("{model} for {chip}"));
+        let chip = command.get("soc_version").unwrap_or(word("a chip that it doesn't name"));
+        let model = command.get("model").unwrap_or(word("a model that it doesn't name"));
+        fact("command", &say!("{model} for {chip}"));
     }
     if let Some(switches) = conversion.switches {
         let off: Vec<&Switch> = switches.off().collect();
         let what = match off.len() {
-            0 => "no fusion rule is off".to_owned(),
-            _ => format!("off: {}", off.iter().map(|it| named(it)).collect::<Vec<_>>().join(", ")),
+            0 => word("no fusion rule is off").to_owned(),
+            _ => say!("off: {}", off.iter().map(|it| named(it)).collect::<Vec<_>>().join(", ")),
         };
         fact("switches", &what);
     }
     if let Some(result) = conversion.result {
         let kinds = [Fused::Graph, Fused::Ub].map(|kind| {
             let rules = result.passes.iter().filter(|pass| pass.kind == kind && pass.took_effect > 0).count();
-            format!(
-                "{} took effect {} times by {}",
-                kind.name(),
-                result.took_effect(kind),
-                count(rules, "rule")
-            )
+            say!("{} took effect {} times by {}", kind.name(), result.took_effect(kind), count(rules, "rule"))
         });
-        fact("fusion", &format!("{}, in {}", kinds.join(", "), count(result.graphs, "graph")));
+        fact("fusion", &say!("{}, in {}", kinds.join(", "), count(result.graphs, "graph")));
         let columns = [
             TableColumn::text("rule"),
             TableColumn::text("kind"),
@@ -62,11 +58,11 @@ pub fn to_text(conversion: &Conversion<'_>, remarks: &[Remark], width: Option<u1
         text.push('\n');
     }
     for remark in remarks {
-        let word = match remark.gravity {
-            Gravity::Wrong => bold(&format!("{:7}", "wrong")),
-            Gravity::Costly => dim(&format!("{:7}", "costly")),
+        let gravity = match remark.gravity {
+            Gravity::Wrong => label("wrong", 7),
+            Gravity::Costly => dim(&padded(word("costly"), 7)),
         };
-        let _ = writeln!(text, "{word} {}", printable(&remark.text));
+        let _ = writeln!(text, "{gravity} {}", printable(&sentence(&remark.text)));
     }
     text
 }
@@ -78,14 +74,14 @@ pub fn facts(path: &Path, files: &ConverterFiles, facts: &mut Facts) {
         let off: Vec<&str> = switches.off().map(|switch| &*switch.rule).collect();
         let rules = switches.switches.len();
         let text = match off.is_empty() {
-            true => format!("{}, none off", count(rules, "fusion rule")),
-            false => format!("{}, off: {}", count(rules, "fusion rule"), off.join(", ")),
+            true => say!("{}, none off", count(rules, "fusion rule")),
+            false => say!("{}, off: {}", count(rules, "fusion rule"), off.join(", ")),
         };
         facts.add(&name, &name, text, json!({ "rules": rules, "off": off }));
     }
     if let Some(result) = &files.result {
         let missed: Vec<&str> = result.missed().map(|pass| &*pass.rule).collect();
-        let text = format!(
+        let text = say!(
             "{} in {}: graph fusion took effect {} times, UB fusion {} times; not always: {}",
             count(result.passes.len(), "fusion rule"),
             count(result.graphs, "graph"),

@@ -1,7 +1,10 @@
 //! The formats that opscope knows: a line each for programs and documents, a paragraph each on a terminal.
 
+use std::borrow::Cow;
+
 use opscope_open::formats::ALL;
 use opscope_open::{About, Format};
+use opscope_say::{say, sentence, word};
 use serde_json::{Value, json};
 
 use super::{Envelope, Table, TableColumn, count};
@@ -32,11 +35,25 @@ impl Listed {
         self.cells().iter().any(|cell| cell.to_lowercase().contains(&word))
     }
 
+    /// Its cells in the reader's language.
+    fn told(&self) -> [Cow<'static, str>; 7] {
+        let [name, kind, rest @ ..] = self.cells();
+        let [from, reads, written_by, lacks, tried] = rest.map(sentence);
+        [spoken(name), word(kind).into(), from, reads, written_by, lacks, tried]
+    }
+
     fn cells(&self) -> [&'static str; 7] {
         let Self { name, about } = self;
         let written_by = about.written_by.unwrap_or("–");
         [name, about.kind.name(), about.from, about.reads, written_by, about.lacks, about.tried.name()]
     }
+}
+
+/// A name without its article in the reader's language, where it is known by its whole name.
+fn spoken(bare: &'static str) -> Cow<'static, str> {
+    let whole = ["a ", "an ", "the "].map(|article| format!("{article}{bare}"));
+    let told = whole.iter().find_map(|whole| Some(word(whole)).filter(|told| told != whole));
+    told.map_or_else(|| sentence(bare), |told| told.to_owned().into())
 }
 
 /// A name without its article.
@@ -50,7 +67,7 @@ pub fn table(formats: &[Listed]) -> Table {
         ["format", "kind", "from", "read", "written by", "not read or not in it", "tried on"]
             .map(TableColumn::text),
     );
-    formats.iter().for_each(|format| table.row(format.cells()));
+    formats.iter().for_each(|format| table.row(format.told()));
     table
 }
 
@@ -58,15 +75,15 @@ pub fn table(formats: &[Listed]) -> Table {
 pub fn details(formats: &[Listed], width: Option<u16>) -> String {
     let mut text = format!("{}\n", bold(&count(formats.len(), "format")));
     for format in formats {
-        let [name, kind, from, reads, written_by, lacks, tried] = format.cells();
-        text.push_str(&format!("\n{} {}\n", bold(name), dim(&format!("({kind})"))));
+        let [name, kind, from, reads, written_by, lacks, tried] = format.told();
+        text.push_str(&format!("\n{} {}\n", bold(&name), dim(&say!("({})", kind))));
         let mut table = Table::new(["", ""].map(TableColumn::text));
         for line in [
-            ["from", from],
-            ["read", reads],
-            ["written by", written_by],
-            ["lacks", lacks],
-            ["tried on", tried],
+            [word("from").into(), from],
+            [word("read").into(), reads],
+            [word("written by").into(), written_by],
+            [word("lacks").into(), lacks],
+            [word("tried on").into(), tried],
         ] {
             table.row(line);
         }

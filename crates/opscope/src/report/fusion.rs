@@ -6,6 +6,7 @@ use std::fmt::Write;
 use opscope_advise::converter::{Conversion, Remark};
 use opscope_advise::fusion::{Chain, Fusion, Split};
 use opscope_model::{Model, ModelKind};
+use opscope_say::{Language, chosen, say, word};
 use opscope_trace::units;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ impl Answer<'_> {
             let _ = writeln!(
                 text,
                 "\n{}",
-                dim("limits of the Ascend 310 as published in 2020; the converter has the last word")
+                dim(word("limits of the Ascend 310 as published in 2020; the converter has the last word"))
             );
         }
         if let Some(fused) = &self.fused {
@@ -146,26 +147,30 @@ fn push_fused(text: &mut String, found: &Fused, all: bool) {
     let members: usize = found.fused.iter().map(|fused| fused.of.len()).sum();
     let _ = writeln!(
         text,
-        "{} the converter made {} of {} before: {} stand for {members} of them; {}\n",
-        bold("fused"),
-        count(found.operators, "operator"),
-        found.before,
-        found.fused.len(),
-        match found.unknown {
-            0 => format!("{} of no origin were added", found.added.len()),
-            unknown => format!("of {unknown} the file doesn't say whether they were added"),
-        }
+        "{}",
+        say!(
+            "{} the converter made {} of {} before: {} stand for {members} of them; {}\n",
+            bold(word("fused")),
+            count(found.operators, "operator"),
+            found.before,
+            found.fused.len(),
+            match found.unknown {
+                0 => say!("{} of no origin were added", found.added.len()),
+                unknown => say!("of {unknown} the file doesn't say whether they were added"),
+            }
+        )
     );
     for FusedOperator { named, of, passes, .. } in &found.fused {
         let _ = writeln!(text, "{}  {}", bold(&printable(&named.op_type)), printable(&named.name));
-        let _ = writeln!(text, "     of: {}", printable(&of.join(" + ")));
+        let _ = writeln!(text, "{}", say!("     of: {}", printable(&of.join(" + "))));
         if !passes.is_empty() {
-            let _ = writeln!(text, "     by: {}", dim(&printable(&passes.join(", "))));
+            let _ = writeln!(text, "{}", say!("     by: {}", dim(&printable(&passes.join(", ")))));
         }
     }
     if all {
         for Named { name, op_type } in &found.added {
-            let _ = writeln!(text, "{}  {}  {}", bold(&printable(op_type)), printable(name), dim("added"));
+            let _ =
+                writeln!(text, "{}  {}  {}", bold(&printable(op_type)), printable(name), dim(word("added")));
         }
     }
 }
@@ -174,7 +179,7 @@ fn push_fused(text: &mut String, found: &Fused, all: bool) {
 fn of_split(split: &Split) -> String {
     let size = |bytes: u64| units::bytes(bytes as f64);
     let Split { l2, batch, operator, needs, tasks } = split;
-    let needed = format!(
+    let needed = say!(
         "A batch of {batch} needs {} of L2 at {}, and the {} has {} ({})",
         size(*needs),
         printable(operator),
@@ -184,9 +189,9 @@ fn of_split(split: &Split) -> String {
     );
     match tasks {
         Some((tasks, each, bytes)) => {
-            format!("{needed}: {tasks} tasks of {each} fit, with {} each.", size(*bytes))
+            say!("{needed}: {tasks} tasks of {each} fit, with {} each.", size(*bytes))
         }
-        None => format!("{needed}: not even a single sample fits."),
+        None => say!("{needed}: not even a single sample fits."),
     }
 }
 
@@ -195,11 +200,14 @@ fn push_chains(text: &mut String, found: &Fusion, all: bool) {
     let operators: usize = fused.iter().map(|chain| chain.links.len()).sum();
     let _ = writeln!(
         text,
-        "{} {} chains of {operators} operators can become {}; {} more stand alone\n",
-        bold("fusion"),
-        fused.len(),
-        fused.len(),
-        found.chains.len() - fused.len()
+        "{}",
+        say!(
+            "{} {} chains of {operators} operators can become {}; {} more stand alone\n",
+            bold(word("fusion")),
+            fused.len(),
+            fused.len(),
+            found.chains.len() - fused.len()
+        )
     );
     for chain in found.chains.iter().filter(|chain| all || chain.links.len() > 1) {
         let types: Vec<&str> = chain.links.iter().map(|link| &*link.op_type).collect();
@@ -208,17 +216,21 @@ fn push_chains(text: &mut String, found: &Fusion, all: bool) {
             text,
             "{}  {}",
             bold(&printable(&types.join(" + "))),
-            dim(&format!("{} from {}", chain.class.name(), printable(first)))
+            dim(&say!("{} from {}", chain.class.name(), printable(first)))
         );
-        let _ = writeln!(text, "     stops: {}", printable(&chain.stop));
-        if let Some(remedy) = &chain.remedy {
+        let (stop, remedy) = match chosen() {
+            Language::English => (&chain.stop, &chain.remedy),
+            Language::Chinese => (&chain.zh.stop, &chain.zh.remedy),
+        };
+        let _ = writeln!(text, "{}", say!("     stops: {}", printable(stop)));
+        if let Some(remedy) = remedy {
             let _ = writeln!(text, "     {}", printable(remedy));
         }
     }
     if !found.pairs.is_empty() {
-        let _ = writeln!(text, "\n{}", bold("through L2"));
+        let _ = writeln!(text, "\n{}", bold(word("through L2")));
         for pair in &found.pairs {
-            let _ = writeln!(text, "     {} to {}", printable(&pair.from), printable(&pair.to));
+            let _ = writeln!(text, "{}", say!("     {} to {}", printable(&pair.from), printable(&pair.to)));
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The latency of an inference and the cost of recording its operators: the words and columns for both.
 
 use opscope_analyze::{Latencies, Statistics, scaled};
+use opscope_say::say;
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
 
-use super::{TableColumn, count};
-use crate::terminal::bold;
+use super::{TableColumn, count, label};
 
 /// The recorded iterations in a line, where the latency is that of others.
 pub fn recorded(recorded: &Statistics, ratio: Option<f64>) -> String {
-    let ratio = ratio.map_or(String::new(), |ratio| format!(", {ratio:.2} times the latency"));
+    let ratio = ratio.map_or(String::new(), |ratio| say!(", {ratio:.2} times the latency"));
     let median = units::duration(recorded.median);
-    format!("median {median}{ratio}, of {} whose operators were recorded", count(recorded.count, "iteration"))
+    say!("median {median}{ratio}, of {} whose operators were recorded", count(recorded.count, "iteration"))
 }
 
 /// The columns of an operator's time. Where recording takes a good part of an iteration, its recorded time
@@ -40,23 +40,23 @@ pub fn latency_text(trace: &Trace) -> String {
         return String::new();
     };
     if let Some(runs) = trace.run.summed_runs {
-        return format!(
+        return say!(
             "{} median {}, mean {} of {} whose times are told beside the profile\n{} mean {} of {runs} inferences as the \
              sum of their operators; all that follows is of these\n",
-            bold("latency  "),
+            label("latency", 9),
             units::duration(latency.median),
             units::duration(latency.mean),
             count(latency.count, "inference"),
-            bold("profiled "),
+            label("profiled", 9),
             units::duration(watched.mean),
         );
     }
-    format!(
+    say!(
         "{} median {} of {} of which nothing was recorded\n{} {}; all that follows is of these\n",
-        bold("latency  "),
+        label("latency", 9),
         units::duration(latency.median),
         count(latency.count, "iteration"),
-        bold("recorded "),
+        label("recorded", 9),
         recorded(&watched, latencies.ratio()),
     )
 }

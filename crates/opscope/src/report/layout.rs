@@ -55,7 +55,7 @@ pub fn lay_out(
     let widths: Vec<usize> = (0..columns.len())
         .map(|index| {
             let cells = rows.iter().map(|row| &row[index]).chain([&headings[index]]);
-            cells.map(|text| text.chars().count()).max().unwrap_or(0)
+            cells.map(|text| opscope_say::width(text)).max().unwrap_or(0)
         })
         .collect();
     let shown = fitting_columns(columns, &widths, width);

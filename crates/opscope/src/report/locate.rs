@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_advise::{Why, why_on_ai_cpu};
 use opscope_analyze::{Location, Matched, OperatorMatches};
+use opscope_say::say;
 use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace, units};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,10 +27,10 @@ pub struct MadeOf {
 impl MadeOf {
     fn sentence(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(|node| printable(node).into_owned()).collect();
-        let nodes = if nodes.is_empty() { "nothing".to_owned() } else { nodes.join(" + ") };
-        let by =
-            if self.passes.is_empty() { String::new() } else { format!(", by {}", self.passes.join(", ")) };
-        format!("{} was made of {nodes}{}\n", bold(&printable(&self.operator)), printable(&by))
+        let nodes =
+            if nodes.is_empty() { opscope_say::word("nothing").to_owned() } else { nodes.join(" + ") };
+        let by = if self.passes.is_empty() { String::new() } else { say!(", by {}", self.passes.join(", ")) };
+        say!("{} was made of {nodes}{}\n", bold(&printable(&self.operator)), printable(&by))
     }
 }
 
@@ -117,12 +118,12 @@ fn origins_text(trace: &Trace, locations: &[Location], top: usize) -> String {
     let found = origins(trace, locations);
     for origin in found.iter().take(top) {
         let (call, tasks) = (bold(&printable(origin.call)), count(origin.tasks, "task"));
-        text.push_str(&format!("\nAsked for by {call} ({tasks})"));
+        text.push_str(&say!("\nAsked for by {call} ({tasks})"));
         let lines: Vec<&str> = origin.stack.lines().collect();
-        text.push_str(if lines.is_empty() { "\n" } else { ", from\n" });
+        text.push_str(if lines.is_empty() { "\n" } else { opscope_say::word(", from\n") });
         lines.iter().take(LINES).for_each(|line| text.push_str(&format!("  {}\n", printable(line))));
         if lines.len() > LINES {
-            text.push_str(&format!("  … and {} more lines, which --json has\n", lines.len() - LINES));
+            text.push_str(&say!("  … and {} more lines, which --json has\n", lines.len() - LINES));
         }
     }
     text + &not_shown(found.len().saturating_sub(top))
@@ -139,7 +140,12 @@ fn reasons(trace: &Trace, locations: &[Location]) -> String {
         }
     }
     let paragraph = |(op_type, why): &(&str, Why)| {
-        format!("\nWhy {} is there: {}.\nInstead: {}.\n", bold(&printable(op_type)), why.because, why.instead)
+        say!(
+            "\nWhy {} is there: {}.\nInstead: {}.\n",
+            bold(&printable(op_type)),
+            opscope_say::sentence(&why.because),
+            opscope_say::sentence(&why.instead)
+        )
     };
     known.iter().map(paragraph).collect()
 }
@@ -154,9 +160,9 @@ fn why(trace: &Trace, location: &Location) -> Option<Why> {
 fn sentence(word: &str, found: &OperatorMatches) -> String {
     let word = bold(&printable(word));
     let what = match found.matched {
-        Matched::Name => format!("The operator {word}"),
-        Matched::Type => format!("Operators of the type {word}"),
-        Matched::Part => format!("Operators with {word} in their names"),
+        Matched::Name => say!("The operator {word}"),
+        Matched::Type => say!("Operators of the type {word}"),
+        Matched::Part => say!("Operators with {word} in their names"),
     };
     let mut of_units: Vec<(ExecutionUnit, usize, f64)> = Vec::new();
     for location in &found.locations {
@@ -173,36 +179,36 @@ fn sentence(word: &str, found: &OperatorMatches) -> String {
         .map(|(unit, tasks, share)| {
             let (unit, tasks) = (bold(spoken(*unit)), count(*tasks, "task"));
             match found.counted {
-                true => format!("on {unit} ({tasks}, {} of all operators' time)", units::percent(*share)),
-                false => format!("on {unit} ({tasks})"),
+                true => say!("on {unit} ({tasks}, {} of all operators' time)", units::percent(*share)),
+                false => say!("on {unit} ({tasks})"),
             }
         })
         .collect();
     let uncounted = match found.counted {
         true => "",
-        false => {
+        false => opscope_say::word(
             ".\nNo figure of operators counts that: the tasks only wait or handle streams, or lie outside of the \
-             measured iterations. Shares are of all tasks"
-        }
+             measured iterations. Shares are of all tasks",
+        ),
     };
-    format!("{what} ran {}{uncounted}.\n\n", parts.join(" and "))
+    say!("{what} ran {}{uncounted}.\n\n", parts.join(opscope_say::word(" and ")))
 }
 
 /// A unit's name in a sentence.
 fn spoken(unit: ExecutionUnit) -> &'static str {
     match unit {
-        ExecutionUnit::Cpu => "the host's processor",
-        ExecutionUnit::Gpu => "the GPU",
-        ExecutionUnit::AiCore => "the AI Core",
-        ExecutionUnit::AiVectorCore => "the vector core",
-        ExecutionUnit::MixAiCore => "the AI Core with vector cores",
-        ExecutionUnit::MixVectorCore => "the vector core with AI Cores",
-        ExecutionUnit::AiCpu => "the AI CPU",
-        ExecutionUnit::Dvpp => "the DVPP",
-        ExecutionUnit::Communication => "the communication units",
-        ExecutionUnit::MemoryCopy => "the copy engine",
-        ExecutionUnit::Control => "the task scheduler",
-        ExecutionUnit::Other => "a unit that the profile doesn't name",
+        ExecutionUnit::Cpu => opscope_say::word("the host's processor"),
+        ExecutionUnit::Gpu => opscope_say::word("the GPU"),
+        ExecutionUnit::AiCore => opscope_say::word("the AI Core"),
+        ExecutionUnit::AiVectorCore => opscope_say::word("the vector core"),
+        ExecutionUnit::MixAiCore => opscope_say::word("the AI Core with vector cores"),
+        ExecutionUnit::MixVectorCore => opscope_say::word("the vector core with AI Cores"),
+        ExecutionUnit::AiCpu => opscope_say::word("the AI CPU"),
+        ExecutionUnit::Dvpp => opscope_say::word("the DVPP"),
+        ExecutionUnit::Communication => opscope_say::word("the communication units"),
+        ExecutionUnit::MemoryCopy => opscope_say::word("the copy engine"),
+        ExecutionUnit::Control => opscope_say::word("the task scheduler"),
+        ExecutionUnit::Other => opscope_say::word("a unit that the profile doesn't name"),
     }
 }
 
@@ -258,7 +264,7 @@ fn list(mut numbers: Vec<u64>) -> String {
         })
         .collect();
     if runs.len() > LISTED {
-        parts.push(format!("… ({} in all)", numbers.len()));
+        parts.push(say!("… ({} in all)", numbers.len()));
     }
     if parts.is_empty() { UNKNOWN.to_owned() } else { parts.join(", ") }
 }

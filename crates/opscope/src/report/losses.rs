@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use opscope_say::say;
 use opscope_trace::{Loss, Severity, Trace};
 
+use super::label;
 use crate::profile::{loss_line, losses_by_severity};
-use crate::terminal::{bold, dim};
+use crate::terminal::dim;
 
 /// The losses, a line each.
 pub fn losses_text(trace: &Trace) -> String {
@@ -13,7 +15,7 @@ pub fn losses_text(trace: &Trace) -> String {
 }
 
 fn titled_loss(trace: &Trace, loss: &Loss) -> String {
-    format!("{} {}\n", bold(&format!("{:9}", loss.kind.severity().name())), loss_line(trace, loss))
+    format!("{} {}\n", label(loss.kind.severity().name(), 9), loss_line(trace, loss))
 }
 
 /// The gravest losses, and how many others there are, in few lines.
@@ -28,8 +30,8 @@ pub fn few_losses(trace: &Trace) -> String {
         ("remarks", trace.losses_of(Severity::Remark), "remark"),
     ] {
         if count > 0 {
-            let what = format!("{}; opscope info lists them", super::count(count, what));
-            let _ = writeln!(text, "{} {}", bold(&format!("{title:9}")), dim(&what));
+            let what = say!("{}; opscope info lists them", super::count(count, what));
+            let _ = writeln!(text, "{} {}", label(title, 9), dim(&what));
         }
     }
     text

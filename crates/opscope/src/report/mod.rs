@@ -37,6 +37,8 @@ pub mod tune;
 pub mod whatif;
 pub mod window;
 
+use opscope_say::{say, word};
+
 use crate::terminal::{bold, dim};
 
 pub use envelope::Envelope;
@@ -50,16 +52,24 @@ pub use table::{Table, TableCell, TableColumn, padded};
 
 /// A number with its noun: `1 operator`, `3 operators`.
 pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+    opscope_say::counted(number, noun).unwrap_or_else(|| match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    })
+}
+
+/// The word that opens a line, as wide as those of the lines around it.
+fn label(title: &str, width: usize) -> String {
+    bold(&padded(word(title), width))
 }
 
 /// How many rows of a table are shown, as its heading begins: `Top 3 of 20 operators`.
 fn shown(top: usize, all: usize, noun: &str) -> String {
     match all {
-        0 => format!("No {noun}"),
-        1 => format!("The only {noun}"),
-        _ if top >= all => format!("All {}", count(all, noun)),
-        _ => format!("Top {top} of {}", count(all, noun)),
+        0 => say!("No {noun}", noun = word(noun)),
+        1 => say!("The only {noun}", noun = word(noun)),
+        _ if top >= all => say!("All {}", count(all, noun)),
+        _ => say!("Top {top} of {}", count(all, noun)),
     }
 }
 
@@ -70,5 +80,5 @@ fn titled(title: &str, table: &str, shown: usize, all: usize) -> Option<String> 
 
 /// A line that says how many rows are missing; nothing where none is.
 fn not_shown(rows: usize) -> String {
-    if rows == 0 { String::new() } else { dim(&format!("… and {rows} more (-t 0 shows all)\n")) }
+    if rows == 0 { String::new() } else { dim(&say!("… and {rows} more (-t 0 shows all)\n")) }
 }

@@ -3,18 +3,19 @@
 use std::fmt::Write;
 
 use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query, is_work};
+use opscope_say::{say, word};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
 
-use super::count;
 use super::losses::few_losses;
-use crate::terminal::{bold, dim, printable};
+use super::{count, label};
+use crate::terminal::{dim, printable};
 
 /// A line each for what a part of a profile amounts to.
 pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     let mut text = String::new();
     let mut line = |title: &str, content: String| {
-        let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
+        let _ = writeln!(text, "{} {content}", label(title, 9));
     };
     let share = |part: Nanoseconds, whole: Nanoseconds| units::percent(ratio(part, whole));
     let is_placed = trace.run.layer_times.is_placed();
@@ -23,14 +24,14 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
         line(
             "wall time",
             match overview.iterations {
-                0 => format!("{wall} from the first operator to the last"),
-                1 => format!("{wall} in {}", single_iteration(trace, overview)),
-                number => format!("{wall} an iteration, the mean of {number}"),
+                0 => say!("{wall} from the first operator to the last"),
+                1 => say!("{wall} in {}", single_iteration(trace, overview)),
+                number => say!("{wall} an iteration, the mean of {number}"),
             },
         );
         line(
             "busy",
-            format!(
+            say!(
                 "{} ({}) with at least one operator running; idle {} ({})",
                 units::duration(overview.busy),
                 share(overview.busy, overview.wall),
@@ -41,22 +42,22 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     }
     line(
         "operators",
-        format!(
+        say!(
             "{} in {}, {}",
             units::duration(overview.operator_time),
             executions(overview, overview.tasks),
             match is_placed {
-                true => format!("{:.2} times the wall time", ratio(overview.operator_time, overview.wall)),
+                true => say!("{:.2} times the wall time", ratio(overview.operator_time, overview.wall)),
                 false => unplaced(trace, overview),
             },
         ),
     );
     if !is_placed {
-        line("times", dim(trace.run.layer_times.name()));
+        line("times", dim(word(trace.run.layer_times.name())));
     }
     line(
         "coverage",
-        format!(
+        say!(
             "{} of that time belongs to known operators, {} to such whose operations are known",
             share(overview.attributed, overview.operator_time),
             share(overview.with_flops, overview.operator_time),
@@ -64,9 +65,9 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     );
     for device in &overview.devices {
         let row = trace.devices.get(device.device);
-        let busy = format!("busy {} ({})", units::duration(device.busy), share(device.busy, overview.wall));
+        let busy = say!("busy {} ({})", units::duration(device.busy), share(device.busy, overview.wall));
         line(
-            &format!("device {}", row.number),
+            &say!("device {}", row.number),
             format!(
                 "{} {busy}, {}",
                 printable(trace.strings.get(row.name)),
@@ -77,14 +78,14 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     let units: Vec<_> = overview.units.iter().filter(|unit| is_work(unit.unit)).collect();
     if units.len() > 1 {
         let named = units.iter().map(|unit| format!("{} {}", unit.unit.name(), units::duration(unit.time)));
-        line("units", named.collect::<Vec<_>>().join(", "));
+        line("units", named.collect::<Vec<_>>().join(word(", ")));
     }
     if let Some(memory) = memory(trace) {
         line("memory", memory);
     }
     let left_out = left_out(overview);
     if !left_out.is_empty() {
-        line("left out", dim(&left_out.join("; ")));
+        line("left out", dim(&left_out.join(word("; "))));
     }
     text.push_str(&few_losses(trace));
     text
@@ -97,7 +98,7 @@ fn executions(overview: &Overview, all: usize) -> String {
         iterations => {
             let in_one = overview.in_one(all);
             let in_one = if in_one.fract() == 0.0 { in_one.to_string() } else { format!("{in_one:.1}") };
-            format!("{in_one} executions an iteration ({all} in all {iterations})")
+            say!("{in_one} executions an iteration ({all} in all {iterations})")
         }
     }
 }
@@ -105,9 +106,9 @@ fn executions(overview: &Overview, all: usize) -> String {
 /// The peak of memory and where it is reached, as far as the format tells.
 fn memory(trace: &Trace) -> Option<String> {
     let run = &trace.run;
-    let mut text = format!("peak {}", units::bytes(run.planned_peak.or(run.peak_memory)?.0 as f64));
+    let mut text = say!("peak {}", units::bytes(run.planned_peak.or(run.peak_memory)?.0 as f64));
     if let Some(operator) = &run.planned_peak_operator {
-        let _ = write!(text, " at {}", printable(operator));
+        let _ = write!(text, "{}", say!(" at {}", printable(operator)));
     }
     Some(text)
 }
@@ -116,9 +117,9 @@ fn memory(trace: &Trace) -> Option<String> {
 pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
     let threads = count(trace.threads.len(), "thread");
     let calls = count(answer.executions, "call");
-    let mut text = format!(
+    let mut text = say!(
         "{} {} in {calls} of {threads}, each less the calls that it made\n",
-        bold("host     "),
+        label("host", 9),
         units::duration(answer.whole)
     );
     // Rows of other groups may mix both.
@@ -136,13 +137,13 @@ pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
         let about = match (phase, inferences) {
             (Phase::SteadyState, 2..) if answer.averaged == 1 => {
                 let each = units::duration(Nanoseconds(time.0 / inferences as i64));
-                format!(" while inferences ran: {each} for each of {inferences}")
+                say!(" while inferences ran: {each} for each of {inferences}")
             }
-            (Phase::SteadyState, _) => " while inferences ran".to_owned(),
-            (Phase::OneOff, _) => " before and after, or to load something".to_owned(),
+            (Phase::SteadyState, _) => word(" while inferences ran").to_owned(),
+            (Phase::OneOff, _) => word(" before and after, or to load something").to_owned(),
         };
-        let line = format!("{} in {}{about}", units::duration(time), count(number, "call"));
-        let _ = writeln!(text, "{} {line}", bold(&format!("{title:9}")));
+        let line = say!("{} in {}{about}", units::duration(time), count(number, "call"));
+        let _ = writeln!(text, "{} {line}", label(title, 9));
     }
     text
 }
@@ -150,19 +151,19 @@ pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
 fn single_iteration(trace: &Trace, overview: &Overview) -> String {
     match overview.iterations_left_out {
         0 => {
-            format!("the only iteration ({})", trace.iterations.number().first().copied().unwrap_or_default())
+            say!("the only iteration ({})", trace.iterations.number().first().copied().unwrap_or_default())
         }
-        _ => "one iteration".to_owned(),
+        _ => word("one iteration").to_owned(),
     }
 }
 
 /// The inference that times without starts are of.
 fn unplaced(trace: &Trace, overview: &Overview) -> String {
     match (trace.run.summed_runs, overview.iterations) {
-        (_, 0) => "of the whole profile".to_owned(),
-        (Some(runs), _) => format!("the mean of {runs} inferences, which the profile sums up"),
-        (None, 1) => "in an inference".to_owned(),
-        (None, iterations) => format!("the mean of {iterations} inferences"),
+        (_, 0) => word("of the whole profile").to_owned(),
+        (Some(runs), _) => say!("the mean of {runs} inferences, which the profile sums up"),
+        (None, 1) => word("in an inference").to_owned(),
+        (None, iterations) => say!("the mean of {iterations} inferences"),
     }
 }
 
@@ -173,16 +174,16 @@ fn left_out(overview: &Overview) -> Vec<String> {
     }
     if overview.outside.0 > 0 && overview.iterations_left_out == 0 {
         let time = units::duration(overview.outside.1);
-        left_out.push(format!("{} outside of the iterations ({time})", count(overview.outside.0, "task")));
+        left_out.push(say!("{} outside of the iterations ({time})", count(overview.outside.0, "task")));
     }
     if overview.control.0 > 0 {
         let time = units::duration(overview.control.1);
         let of_all = match overview.iterations {
             0 | 1 => String::new(),
-            iterations => format!(" in all {iterations} iterations"),
+            iterations => say!(" in all {iterations} iterations"),
         };
         let tasks = count(overview.control.0, "task");
-        left_out.push(format!("{tasks} that wait or handle streams ({time}{of_all})"));
+        left_out.push(say!("{tasks} that wait or handle streams ({time}{of_all})"));
     }
     left_out
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use opscope_analyze::{BOUND_FROM, Roofline};
 use opscope_run::peak::{Peaks, Rates};
+use opscope_say::{say, word};
 use opscope_trace::units;
 use serde::{Deserialize, Serialize};
 
-use super::{Envelope, Table, TableColumn};
+use super::{Envelope, Table, TableColumn, label};
 use crate::terminal::{bold, printable};
 
 /// The peaks of a machine, as `opscope peak --json` prints them.
@@ -55,7 +56,7 @@ impl PeakReport {
 
     /// A row for one core and one for all of them.
     pub fn to_text(&self, width: Option<u16>) -> String {
-        let processor = self.processor.as_deref().unwrap_or("this processor");
+        let processor = self.processor.as_deref().unwrap_or(word("this processor"));
         let mut text = format!("{} {}\n\n", bold(&printable(processor)), self.instructions);
         let columns = [
             TableColumn::number("threads"),
@@ -102,9 +103,9 @@ impl PeakReport {
             #[serde(flatten)]
             report: PeakReport,
         }
-        let wrong = || format!("{}: this is not what opscope peak --json prints", path.display());
+        let wrong = || say!("{}: this is not what opscope peak --json prints", path.display());
         let text =
-            std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+            std::fs::read_to_string(path).with_context(|| say!("{}: cannot be read", path.display()))?;
         let Stored { schema_version, report } = serde_json::from_str(&text).with_context(wrong)?;
         let cores = [&report.one_core, &report.all_cores];
         let figures = cores.map(|core| [core.flops_per_second, core.bytes_per_second]);
@@ -117,10 +118,10 @@ impl PeakReport {
 
 /// A line that says what operators are compared with.
 pub fn roof_text(roof: &Roofline) -> String {
-    format!(
+    say!(
         "{} {} and {}; from {:.1} operations a byte on, computing is the ceiling. What reaches {:.0} % of its \
          ceiling is bound by it; more than 100 % is the work of caches\n",
-        bold("roof     "),
+        label("roof", 9),
         units::flop_rate(roof.flops),
         units::byte_rate(roof.bandwidth),
         roof.ridge(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use opscope_say::word;
 use opscope_svp::{Placement, SideFiles};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ impl Placed {
                 time.map_or_else(unknown, |(count, _)| count.to_string()),
             ]);
         }
-        let title = "Layers on the CPU and fused layers, as the converter placed them";
+        let title = word("Layers on the CPU and fused layers, as the converter placed them");
         titled(title, &table.to_text(width), self.rows.len().min(top), self.rows.len())
     }
 

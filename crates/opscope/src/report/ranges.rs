@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use opscope_analyze::{RangeNode, RangeTree};
+use opscope_say::{say, word};
 use opscope_trace::{RangeKind, Trace, units};
 use serde_json::{Value, json};
 
@@ -30,12 +31,12 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
     let shown = longest(&tree.nodes, if top == 0 { all } else { top.max(10) });
     let marks = count(tree.marks, "mark");
     let mut text = bold(&match shown.len() {
-        0 => format!("The program set {marks}"),
-        1 if all == 1 => format!("The only range that the program marked, and {marks}"),
+        0 => say!("The program set {marks}"),
+        1 if all == 1 => say!("The only range that the program marked, and {marks}"),
         number if number == all => {
-            format!("All {} that the program marked, and {marks}", count(all, "range"))
+            say!("All {} that the program marked, and {marks}", count(all, "range"))
         }
-        number => format!("Top {number} of {} that the program marked, and {marks}", count(all, "range")),
+        number => say!("Top {number} of {} that the program marked, and {marks}", count(all, "range")),
     });
     text.push('\n');
     if shown.is_empty() {
@@ -58,7 +59,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             other.name == node.name && other.parent == node.parent && other.kind != node.kind
         };
         if node.kind == RangeKind::StartStop && tree.nodes.iter().any(is_namesake) {
-            name += " (started and stopped)";
+            name += word(" (started and stopped)");
         }
         table.row([
             units::duration(node.total),
@@ -79,10 +80,10 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
 /// The meaning of the columns, and how much lies in nothing that was recorded.
 fn legend(tree: &RangeTree) -> String {
     if !tree.has_others {
-        return "No call and no operator was recorded beside the ranges, so nothing covers them.\n"
+        return word("No call and no operator was recorded beside the ranges, so nothing covers them.\n")
             .to_owned();
     }
-    format!(
+    say!(
         "own: less the ranges within; in calls: of the range's thread; uncovered: in no call and no operator. \
          Of the {} in ranges {} are uncovered ({}).\n",
         units::duration(tree.extent),

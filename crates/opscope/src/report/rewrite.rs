@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use opscope_rewrite::{ALL, Application, Exactness, Info, NodeName, Rewritten, Use};
+use opscope_say::{say, word};
 use opscope_tune::Agreement;
 use serde_json::{Value, json};
 
@@ -37,53 +38,58 @@ pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, nam
     const SHOWN: usize = 5;
     let mut text = String::new();
     let (before, after) = (rewritten.nodes_before, rewritten.nodes_after);
-    let _ =
-        writeln!(text, "{}: {before} nodes became {after}", bold(&printable(&path.display().to_string())));
+    let _ = writeln!(
+        text,
+        "{}",
+        say!("{}: {before} nodes became {after}", bold(&printable(&path.display().to_string())))
+    );
     if let Some((from, to)) = rewritten.opset {
-        let _ = writeln!(text, "ONNX's operators: version {from} became {to}");
+        let _ = writeln!(text, "{}", say!("ONNX's operators: version {from} became {to}"));
     }
     for group in by_rewrite(&rewritten.applications) {
         let info = group[0].rewrite;
         let title = bold(&format!("{} {}", info.id, info.name));
         let exactness = group.iter().map(|done| done.exactness).max().unwrap_or(info.exactness);
-        let _ = writeln!(text, "\n{title} {}", dim(&format!("({exactness}, {})", times(group.len()))));
+        let _ = writeln!(text, "\n{title} {}", dim(&say!("({exactness}, {})", times(group.len()))));
         let shown = if names_all { group.len() } else { SHOWN };
         for done in group.iter().take(shown) {
             let after = if done.after.is_empty() { "nothing".to_owned() } else { joined(&done.after) };
             let _ = writeln!(text, "  {} -> {}", printable(&joined(&done.before)), printable(&after));
         }
         if group.len() > shown {
-            let more = format!("and {} more (--dry-run names all)", group.len() - shown);
+            let more = say!("and {} more (--dry-run names all)", group.len() - shown);
             let _ = writeln!(text, "  {}", dim(&more));
         }
     }
     if rewritten.applications.is_empty() {
-        text.push_str("No rewrite applies.\n");
+        text.push_str(word("No rewrite applies.\n"));
     }
     if rewritten.inner_nodes > 0 {
         let inner = rewritten.inner_nodes;
-        let _ = writeln!(text, "\n{inner} nodes inside of others (If, Loop, Scan) were left as they are.");
+        let _ = writeln!(
+            text,
+            "{}",
+            say!("\n{inner} nodes inside of others (If, Loop, Scan) were left as they are.")
+        );
     }
     if !rewritten.declined.is_empty() {
-        let _ = writeln!(text, "\n{}", bold("Left alone"));
+        let _ = writeln!(text, "\n{}", bold(word("Left alone")));
         for declined in &rewritten.declined {
             let _ = writeln!(
                 text,
-                "  {} at {}: {}",
-                declined.rewrite,
-                printable(&declined.node),
-                declined.reason
+                "{}",
+                say!("  {} at {}: {}", declined.rewrite, printable(&declined.node), declined.reason)
             );
         }
     }
     if let Some(found) = found {
-        let _ = writeln!(text, "\n{} {}", bold("Outputs"), agreement_text(&found));
+        let _ = writeln!(text, "\n{} {}", bold(word("Outputs")), agreement_text(&found));
     }
     text
 }
 
 fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { say!("{count} times") }
 }
 
 /// The same for programs.
@@ -121,9 +127,9 @@ pub fn to_json(
 
 fn applied(info: &Info) -> &'static str {
     match (info.exactness, info.use_) {
-        (Exactness::Lossy, _) => "when allowed",
-        (_, Use::Always) => "always",
-        (_, Use::Named) => "when named",
+        (Exactness::Lossy, _) => word("when allowed"),
+        (_, Use::Always) => word("always"),
+        (_, Use::Named) => word("when named"),
     }
 }
 
@@ -142,7 +148,11 @@ pub fn list_text(width: Option<u16>) -> String {
         let cells = [info.id, info.name, info.exactness.name(), applied(info), info.summary];
         table.row(cells);
     }
-    format!("{}\n{}", table.to_text(width), dim("The condition of each: opscope rewrite --list --json\n"))
+    format!(
+        "{}\n{}",
+        table.to_text(width),
+        dim(word("The condition of each: opscope rewrite --list --json\n"))
+    )
 }
 
 /// The same for programs, with the condition of each.

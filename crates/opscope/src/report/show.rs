@@ -4,6 +4,7 @@ use opscope_analyze::{
     CallStatistic, Component, ComponentUse, CoreMetrics, Coverage, Durations, Frequency, Phase, RangeTree,
     RunTables, TypeStatistic,
 };
+use opscope_say::{say, sentence, word};
 use opscope_trace::{ApiLevel, MetricId, StringId, Trace, units};
 use serde_json::{Value, json};
 
@@ -33,7 +34,10 @@ impl Answer<'_> {
     /// The tables that have rows, with `top` rows of each (0 is all), below what is missing.
     pub fn to_text(&self, top: usize, width: Option<u16>) -> String {
         let (trace, rows) = (self.trace, if top == 0 { usize::MAX } else { top });
-        let missing = self.missing.iter().map(|it| format!("{} {}: {}\n", bold("Missing:"), it.what, it.how));
+        let missing = self
+            .missing
+            .iter()
+            .map(|it| format!("{} {}: {}\n", bold(word("Missing:")), sentence(&it.what), sentence(&it.how)));
         let tables = [
             components(trace, &self.tables.components, width),
             core_metrics(trace, self.tables, rows, width),
@@ -63,13 +67,13 @@ impl Answer<'_> {
 fn coverage_text(coverage: &Coverage) -> String {
     let without = match coverage.calls_without {
         0 => String::new(),
-        without => format!("; during {} no operator was recorded", count(without, "other")),
+        without => say!("; during {} no operator was recorded", count(without, "other")),
     };
     let calls = count(coverage.calls, "call");
-    let average = if coverage.is_average { " on average" } else { "" };
-    format!(
+    let average = if coverage.is_average { word(" on average") } else { "" };
+    say!(
         "{}\nOperators account for {} of the {} that {calls} took to execute a model{average} ({}){without}.\n",
-        bold("Coverage"),
+        bold(word("Coverage")),
         units::duration(coverage.operators),
         units::duration(coverage.time),
         units::percent(coverage.share()),
@@ -98,7 +102,9 @@ fn components(trace: &Trace, rows: &[ComponentUse], width: Option<u16>) -> Optio
             trace.strings.get(row.longest).to_owned(),
         ]);
     }
-    let title = "Components of the whole profile; covered is the time in which at least one of a component's spans was open";
+    let title = word(
+        "Components of the whole profile; covered is the time in which at least one of a component's spans was open",
+    );
     titled(title, &table.to_text(width), rows.len(), rows.len())
 }
 
@@ -126,7 +132,7 @@ fn phase_name(phase: Option<Phase>) -> &'static str {
 fn of_iterations(tables: &RunTables) -> String {
     match tables.iterations {
         0 => String::new(),
-        number => format!(" in {}", count(number, "measured iteration")),
+        number => say!(" in {}", count(number, "measured iteration")),
     }
 }
 
@@ -167,7 +173,7 @@ fn core_metrics(trace: &Trace, tables: &RunTables, top: usize, width: Option<u16
         }));
         table.row(cells);
     }
-    let title = format!("Core metrics, the average of an execution{}", of_iterations(tables));
+    let title = say!("Core metrics, the average of an execution{}", of_iterations(tables));
     titled(&title, &table.to_text(width), rows.len().min(top), rows.len())
 }
 
@@ -181,7 +187,7 @@ fn operators(trace: &Trace, tables: &RunTables, top: usize, width: Option<u16>) 
         cells.extend(durations(&row.time, row.share));
         table.row(cells);
     }
-    let title = format!("Operator statistic{}", of_iterations(tables));
+    let title = say!("Operator statistic{}", of_iterations(tables));
     titled(&title, &table.to_text(width), rows.len().min(top), rows.len())
 }
 
@@ -190,13 +196,13 @@ fn calls(trace: &Trace, rows: &[CallStatistic], top: usize, width: Option<u16>) 
     columns.extend(DURATIONS.map(TableColumn::number));
     let mut table = Table::new(columns);
     for row in rows.iter().take(top) {
-        let within = if row.within_itself { " (within itself)" } else { "" };
+        let within = if row.within_itself { word(" (within itself)") } else { "" };
         let name = format!("{}{within}", trace.strings.get(row.name));
         let mut cells = vec![row.level.name().to_owned(), phase_name(row.phase).to_owned(), name];
         cells.extend(durations(&row.time, row.share));
         table.row(cells);
     }
-    let title = "API statistic; the share is that of a level's calls, which may lie within one another";
+    let title = word("API statistic; the share is that of a level's calls, which may lie within one another");
     titled(title, &table.to_text(width), rows.len().min(top), rows.len())
 }
 
@@ -221,7 +227,7 @@ fn frequencies(trace: &Trace, rows: &[Frequency], width: Option<u16>) -> Option<
         cells.extend(values.map(|value| format!("{} MHz", decimal(value))));
         table.row(cells);
     }
-    titled("Frequency", &table.to_text(width), rows.len(), rows.len())
+    titled(word("Frequency"), &table.to_text(width), rows.len(), rows.len())
 }
 
 const DURATIONS: [&str; 6] = ["share", "total", "count", "mean", "min", "max"];

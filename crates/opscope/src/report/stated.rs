@@ -1,6 +1,7 @@
 //! Figures that files beside the records state: in a line each, and as tables.
 
 use opscope_analyze::{StatedPart, StatedRow, StatedSum, StatedTable};
+use opscope_say::{say, word};
 use opscope_trace::{FigureTopic, Nanoseconds, Trace, units};
 use serde_json::{Map, Value, json};
 
@@ -11,18 +12,30 @@ use crate::terminal::{bold, dim, printable};
 fn nouns(topic: FigureTopic) -> [&'static str; 2] {
     match topic {
         FigureTopic::Step => ["step", "steps"],
-        FigureTopic::Collective => ["collective operation", "collective operations"],
-        FigureTopic::Transport => ["operation over a kind of link", "operations over kinds of links"],
-        FigureTopic::Link => ["link between ranks", "links between ranks"],
-        FigureTopic::Allocation => ["operator that took memory", "operators that took memory"],
-        FigureTopic::PlannedMemory => ["operator with planned memory", "operators with planned memory"],
-        FigureTopic::FrameworkCall => ["kind of calls of the framework", "kinds of calls of the framework"],
-        FigureTopic::OperatorType => ["type of operators", "types of operators"],
-        FigureTopic::Operator => ["operator in a step", "operators in a step"],
-        FigureTopic::DataOperation => ["operation that prepares data", "operations that prepare data"],
-        FigureTopic::HostCall => ["kind of calls of the runtime", "kinds of calls of the runtime"],
-        FigureTopic::Cache => ["task with figures of the cache", "tasks with figures of the cache"],
-        FigureTopic::Function => ["function with samples", "functions with samples"],
+        FigureTopic::Collective => [word("collective operation"), word("collective operations")],
+        FigureTopic::Transport => {
+            [word("operation over a kind of link"), word("operations over kinds of links")]
+        }
+        FigureTopic::Link => [word("link between ranks"), word("links between ranks")],
+        FigureTopic::Allocation => [word("operator that took memory"), word("operators that took memory")],
+        FigureTopic::PlannedMemory => {
+            [word("operator with planned memory"), word("operators with planned memory")]
+        }
+        FigureTopic::FrameworkCall => {
+            [word("kind of calls of the framework"), word("kinds of calls of the framework")]
+        }
+        FigureTopic::OperatorType => [word("type of operators"), word("types of operators")],
+        FigureTopic::Operator => [word("operator in a step"), word("operators in a step")],
+        FigureTopic::DataOperation => {
+            [word("operation that prepares data"), word("operations that prepare data")]
+        }
+        FigureTopic::HostCall => {
+            [word("kind of calls of the runtime"), word("kinds of calls of the runtime")]
+        }
+        FigureTopic::Cache => {
+            [word("task with figures of the cache"), word("tasks with figures of the cache")]
+        }
+        FigureTopic::Function => [word("function with samples"), word("functions with samples")],
     }
 }
 
@@ -59,7 +72,7 @@ pub fn stated_lines(trace: &Trace) -> Vec<String> {
         let sums = if overlap { String::new() } else { sums(trace, &table.totals(trace)) };
         let gap = if sums.is_empty() { "" } else { ": " };
         let source = trace.strings.get(table.source);
-        format!("{}{gap}{sums} ({source})", rows_of(table.topic, table.rows.len()))
+        say!("{}{gap}{sums} ({source})", rows_of(table.topic, table.rows.len()))
     };
     StatedTable::all(trace).iter().map(line).collect()
 }
@@ -81,11 +94,11 @@ pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
         let parts = if table.topic == FigureTopic::Transport { table.by_part(trace) } else { Vec::new() };
         let rows = rows_of(table.topic, table.rows.len());
         let of = match top < table.rows.len() && parts.is_empty() {
-            true => format!("Top {top} of {rows}"),
+            true => say!("Top {top} of {rows}"),
             false => rows,
         };
         let source = printable(trace.strings.get(table.source)).into_owned();
-        text.push_str(&format!("\n{} {}\n", bold(&of), dim(&format!("as {source} states"))));
+        text.push_str(&format!("\n{} {}\n", bold(&of), dim(&say!("as {source} states"))));
         let rows = if parts.is_empty() { rows_table(trace, table, top) } else { parts_table(trace, &parts) };
         text.push_str(&rows.to_text(width));
     }

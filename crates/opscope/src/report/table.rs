@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use opscope_analyze::Cell;
 use opscope_formats::spreadsheet::mark;
+use opscope_say::word;
 use opscope_trace::units;
 use serde_json::Value;
 
@@ -58,6 +59,12 @@ impl From<String> for TableCell {
     }
 }
 
+impl From<Cow<'_, str>> for TableCell {
+    fn from(text: Cow<'_, str>) -> Self {
+        text.into_owned().into()
+    }
+}
+
 impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         text.to_owned().into()
@@ -99,7 +106,7 @@ impl Table {
         /// The most letters in a cell: the time that laying out takes grows with their square.
         const LONGEST: usize = 400;
         let shown = |text: &str| printable(&shortened(text, LONGEST)).into_owned();
-        let headings: Vec<String> = self.columns.iter().map(|column| shown(&column.heading)).collect();
+        let headings: Vec<String> = self.columns.iter().map(|column| shown(word(&column.heading))).collect();
         let rows: Vec<Vec<String>> =
             self.rows.iter().map(|row| row.iter().map(|cell| shown(&cell.text)).collect()).collect();
         lay_out(&self.columns, &headings, &rows, width)
@@ -110,7 +117,7 @@ impl Table {
         let line = |cells: &mut dyn Iterator<Item = Cow<'_, str>>| {
             format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
         };
-        let mut text = line(&mut self.columns.iter().map(|column| markdown::text(&column.heading)));
+        let mut text = line(&mut self.columns.iter().map(|column| markdown::text(word(&column.heading))));
         let rule = |column: &TableColumn| Cow::Borrowed(if column.is_text { "---" } else { "---:" });
         text.push_str(&line(&mut self.columns.iter().map(rule)));
         for row in &self.rows {
@@ -152,8 +159,7 @@ const WIDEST: usize = 200;
 
 /// A text with blanks behind it, up to the width of its column.
 pub fn padded(text: &str, width: usize) -> String {
-    let blanks = width.min(WIDEST).saturating_sub(text.chars().count());
-    format!("{text}{}", " ".repeat(blanks))
+    opscope_say::padded(text, width.min(WIDEST))
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use opscope_say::{padded, say, sentence, word};
 use opscope_trace::units;
 use opscope_tune::{Agreement, Attempt, EngineAgreement, Fate, Interval, Step, Tuned, Verdict};
 use serde_json::{Value, json};
 
 use super::table::UNKNOWN;
-use super::{Envelope, Table, TableColumn, count, markdown};
+use super::{Envelope, Table, TableColumn, count, label, markdown};
 use crate::terminal::{bold, dim, printable};
 
 /// The tuned model, as the user named it, and the options.
@@ -68,7 +69,7 @@ pub fn to_json(request: &TuningRequest, tuned: &Tuned) -> Envelope<Value> {
         "check_failed": tuned.check_failed(),
         "interrupted": tuned.interrupted,
         "redo": command(request, tuned),
-        "undo": format!("the original is unchanged: {}", request.model),
+        "undo": say!("the original is unchanged: {}", request.model),
     });
     Envelope::new(1, answer)
 }
@@ -126,16 +127,15 @@ fn engines_json(engines: &EngineAgreement) -> Value {
 /// A word for what became of a step, and the reason as a sentence.
 fn fate(step: &Step) -> (&'static str, String) {
     match &step.fate {
-        Fate::Kept => ("kept", "faster beyond the noise".to_owned()),
-        Fate::NotFaster(Verdict::Slower) => ("refused", "slower".to_owned()),
-        Fate::NotFaster(_) => ("refused", "no difference beyond the noise".to_owned()),
+        Fate::Kept => ("kept", word("faster beyond the noise").to_owned()),
+        Fate::NotFaster(Verdict::Slower) => ("refused", word("slower").to_owned()),
+        Fate::NotFaster(_) => ("refused", word("no difference beyond the noise").to_owned()),
         Fate::CheckFailed { limit } => {
             let error = step.agreement.map_or(f64::NAN, |agreement| agreement.relative);
-            let text =
-                format!("undone: the outputs differ by {error:.1e} relatively, {limit:.1e} is allowed");
+            let text = say!("undone: the outputs differ by {error:.1e} relatively, {limit:.1e} is allowed");
             ("check failed", text)
         }
-        Fate::Unusable(reason) => ("unusable", printable(reason).into_owned()),
+        Fate::Unusable(reason) => ("unusable", printable(&sentence(reason)).into_owned()),
     }
 }
 
@@ -146,47 +146,56 @@ fn speedup_text(interval: Interval) -> String {
 
 /// The report as Markdown.
 pub fn to_markdown(request: &TuningRequest, tuned: &Tuned) -> String {
-    let mut text = format!("# Tuning {}\n\n", markdown::text(&request.model));
+    let mut text = say!("# Tuning {}\n\n", markdown::text(&request.model));
     let _ = writeln!(
         text,
-        "On {} {}, optimization {}, {} threads; intervals hold with {} % confidence.\n",
-        request.engine,
-        tuned.engine_version,
-        request.optimization,
-        request.threads,
-        request.confidence * 100.0
+        "{}",
+        say!(
+            "On {} {}, optimization {}, {} threads; intervals hold with {} % confidence.\n",
+            request.engine,
+            tuned.engine_version,
+            request.optimization,
+            request.threads,
+            request.confidence * 100.0
+        )
     );
     match (&tuned.result, &request.output) {
         (Some(result), Some(output)) => {
             let _ = writeln!(
                 text,
-                "**{}** as fast: {:.3} ms became {:.3} ms (medians of {} pairs that ran in turn). \
+                "{}",
+                say!(
+                    "**{}** as fast: {:.3} ms became {:.3} ms (medians of {} pairs that ran in turn). \
                  The tuned model is `{output}`.\n",
-                speedup_text(result.speedup),
-                result.medians.0.0 as f64 / 1e6,
-                result.medians.1.0 as f64 / 1e6,
-                result.pairs
+                    speedup_text(result.speedup),
+                    result.medians.0.0 as f64 / 1e6,
+                    result.medians.1.0 as f64 / 1e6,
+                    result.pairs
+                )
             );
             let _ = writeln!(
                 text,
-                "Its outputs against the original's: {}.\n",
-                agreement_text(&result.agreement)
+                "{}",
+                say!("Its outputs against the original's: {}.\n", agreement_text(&result.agreement))
             );
         }
-        _ => text.push_str("Nothing won beyond the noise; the model stays as it is.\n\n"),
+        _ => text.push_str(word("Nothing won beyond the noise; the model stays as it is.\n\n")),
     }
     let _ = writeln!(text, "{}\n", engines_text(&tuned.engines));
-    text.push_str("## Steps\n\n");
+    text.push_str(word("## Steps\n\n"));
     text.push_str(&steps(tuned).to_markdown());
     if tuned.steps.is_empty() {
-        text.push_str("\nNo rewrite applies to this model.\n");
+        text.push_str(word("\nNo rewrite applies to this model.\n"));
     }
-    text.push_str("\n## The way back\n\n");
-    let _ = writeln!(text, "The original was not changed: `{}`.", request.model);
+    text.push_str(word("\n## The way back\n\n"));
+    let _ = writeln!(text, "{}", say!("The original was not changed: `{}`.", request.model));
     if let Some(command) = command(request, tuned) {
         let _ = writeln!(
             text,
-            "The tuned model comes from it by this command; leave an id out to leave that step out:\n\n    {command}"
+            "{}",
+            say!(
+                "The tuned model comes from it by this command; leave an id out to leave that step out:\n\n    {command}"
+            )
         );
     }
     text
@@ -221,7 +230,7 @@ fn steps(tuned: &Tuned) -> Table {
             agreement(&|it| it.top_1.map_or_else(unknown, |share| format!("{:.1} %", share * 100.0))),
             step.speedup.map_or_else(unknown, speedup_text),
             step.pairs.to_string(),
-            format!("{fate}: {reason}"),
+            say!("{fate}: {reason}", fate = word(fate)),
         ]);
     }
     table
@@ -231,17 +240,19 @@ fn steps(tuned: &Tuned) -> Table {
 fn names(attempt: &Attempt) -> String {
     match attempt {
         Attempt::One(info) => format!("{} {}", info.id, info.name),
-        Attempt::Together(_) => format!("together: {}", attempt.ids().join(" ")),
+        Attempt::Together(_) => say!("together: {}", attempt.ids().join(" ")),
     }
 }
 
 /// An agreement in words.
 pub fn agreement_text(agreement: &Agreement) -> String {
     let top_1 =
-        agreement.top_1.map_or(String::new(), |share| format!(", top-1 agreement {:.1} %", share * 100.0));
-    format!(
+        agreement.top_1.map_or(String::new(), |share| say!(", top-1 agreement {:.1} %", share * 100.0));
+    say!(
         "largest error {:.1e} ({:.1e} relatively), cosine similarity {:.6}{top_1}",
-        agreement.absolute, agreement.relative, agreement.cosine
+        agreement.absolute,
+        agreement.relative,
+        agreement.cosine
     )
 }
 
@@ -249,63 +260,63 @@ pub fn agreement_text(agreement: &Agreement) -> String {
 fn engines_text(engines: &EngineAgreement) -> String {
     match engines {
         EngineAgreement::Agree { other, agreement } => {
-            format!(
+            say!(
                 "Before anything was changed, {other} computed the same (within {:.1e}).",
                 agreement.relative
             )
         }
         EngineAgreement::Alone { reason } => {
-            format!("No second engine could be asked about the model: {}.", printable(reason))
+            say!("No second engine could be asked about the model: {}.", printable(reason))
         }
-        EngineAgreement::Differ { other, .. } => format!("{other} computes something else."),
+        EngineAgreement::Differ { other, .. } => say!("{other} computes something else."),
     }
 }
 
 /// A step in a line: what it was, what became of it, and by which figures.
 pub fn step_text(step: &Step) -> String {
-    let (word, reason) = fate(step);
+    let (fate, reason) = fate(step);
     let speed = step.speedup.map_or(String::new(), |speed| format!("{}, ", speedup_text(speed)));
     let error = match (&step.fate, step.agreement) {
         (Fate::CheckFailed { .. }, _) | (_, None) => String::new(),
-        (_, Some(agreement)) => format!("; error {:.1e}", agreement.relative),
+        (_, Some(agreement)) => say!("; error {:.1e}", agreement.relative),
     };
     let places = count(step.places, "place");
-    let word = if step.fate == Fate::Kept { bold(word) } else { word.to_owned() };
-    format!("{word:8} {} ({places}): {speed}{reason}{error}", names(&step.attempt))
+    let said = if step.fate == Fate::Kept { bold(word(fate)) } else { word(fate).to_owned() };
+    format!("{} {} ({places}){}{speed}{reason}{error}", padded(&said, 8), names(&step.attempt), word(": "))
 }
 
 /// The answer in a few lines.
 pub fn conclusion(request: &TuningRequest, tuned: &Tuned) -> String {
     let mut text = String::new();
     if tuned.steps.is_empty() {
-        text.push_str("No rewrite applies to this model.\n");
+        text.push_str(word("No rewrite applies to this model.\n"));
     }
     match (&tuned.result, &request.output) {
         (Some(result), Some(output)) => {
             let (before, after) = result.medians;
-            text.push_str(&format!(
+            text.push_str(&say!(
                 "{}  {} as fast: {} became {}\n",
                 bold(&printable(output)),
                 speedup_text(result.speedup),
                 units::duration(before),
                 units::duration(after)
             ));
-            text.push_str(&format!("{} {}\n", bold("outputs "), agreement_text(&result.agreement)));
+            text.push_str(&format!("{} {}\n", label("outputs", 8), agreement_text(&result.agreement)));
         }
         (None, Some(output)) => {
-            text.push_str(&format!("{}  was not measured to the end\n", bold(&printable(output))))
+            text.push_str(&say!("{}  was not measured to the end\n", bold(&printable(output))))
         }
-        (_, None) => {
-            text.push_str("Nothing won beyond the noise; the model is best as it is, and none was written.\n")
-        }
+        (_, None) => text.push_str(word(
+            "Nothing won beyond the noise; the model is best as it is, and none was written.\n",
+        )),
     }
-    text.push_str(&format!("{} {}\n", bold("engines "), engines_text(&tuned.engines)));
+    text.push_str(&format!("{} {}\n", label("engines", 8), engines_text(&tuned.engines)));
     if let Some(command) = command(request, tuned) {
-        text.push_str(&format!("{} {}\n", bold("again   "), printable(&command)));
+        text.push_str(&format!("{} {}\n", label("again", 8), printable(&command)));
         text.push_str(&format!(
             "{} {}\n",
-            bold("undo    "),
-            dim(&format!("use {}, which is unchanged", printable(&request.model)))
+            label("undo", 8),
+            dim(&say!("use {}, which is unchanged", printable(&request.model)))
         ));
     }
     text

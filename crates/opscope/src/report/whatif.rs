@@ -1,6 +1,7 @@
 //! The predicted effect of a change, as text and JSON.
 
 use opscope_analyze::{Edit, Prediction};
+use opscope_say::{say, sentence, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
@@ -12,22 +13,23 @@ pub fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
     let (measured, predicted) = (prediction.measured, prediction.predicted);
     let mut text = format!(
         "{} {} → {}",
-        bold("predicted"),
+        bold(word("predicted")),
         units::duration(measured),
         bold(&units::duration(predicted))
     );
     if measured.0 > 0 && predicted.0 > 0 {
         let speed = measured.0 as f64 / predicted.0 as f64;
         let saved = (measured.0 - predicted.0) as f64 / measured.0 as f64 * 100.0;
-        text.push_str(&format!("  {speed:.3}x  {saved:+.1} % saved"));
+        text.push_str(&say!("  {speed:.3}x  {saved:+.1} % saved"));
     }
     text.push('\n');
     for (edit, (operators, time)) in edits.iter().zip(&prediction.edits) {
         let (edit, operators) = (edit.text(), count(*operators, "operator"));
+        let edit = sentence(&edit);
         let (edit, time) = (printable(&edit), units::duration(*time));
-        text.push_str(&format!("  {edit}: {operators}, {time} of each inference\n"));
+        text.push_str(&say!("  {edit}: {operators}, {time} of each inference\n"));
     }
-    let basis = format!("a prediction, not a measurement; by {}", prediction.basis.text());
+    let basis = say!("a prediction, not a measurement; by {}", sentence(prediction.basis.text()));
     text.push_str(&format!("{}\n", dim(&basis)));
     text
 }
@@ -43,7 +45,7 @@ pub fn to_json(edits: &[Edit], prediction: &Prediction) -> Envelope<Value> {
         "kind": "prediction",
         "measured_ns": prediction.measured.0,
         "predicted_ns": prediction.predicted.0,
-        "basis": prediction.basis.text(),
+        "basis": sentence(prediction.basis.text()),
         "edits": edits,
     });
     Envelope::new(1, answer)

@@ -8,6 +8,8 @@ mod style;
 
 use std::io::{self, IsTerminal, Write};
 
+use opscope_say::{sentence, word};
+
 pub use harmless::{DataOutput, harmless, harmless_about, printable, shortened};
 pub use problem::print_problem;
 pub use progress::{IterationBar, StepBar};
@@ -58,25 +60,25 @@ impl Terminal {
     /// Says what was done, on standard error; not when quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            say(text);
+            say(&sentence(text));
         }
     }
 
     /// Says something that only some want to know.
     pub fn detail(&self, text: &str) {
         if self.verbose {
-            say(&dim(text));
+            say(&dim(&sentence(text)));
         }
     }
 
     /// Says something that may spoil the result, even when quiet.
     pub fn warn(&self, text: &str) {
-        say(&format!("{} {text}", style::warning("warning:")));
+        say(&format!("{} {}", style::warning(word("warning:")), sentence(text)));
     }
 
     /// Says why it failed.
     pub fn error(&self, text: &str) {
-        say(&format!("{} {text}", style::error("error:")));
+        say(&format!("{} {}", style::error(word("error:")), sentence(text)));
     }
 
     /// Whether details are wanted.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::error::ErrorKind;
+use opscope_say::say;
 
 use super::harmless::{harmless_about, printable};
 
@@ -21,7 +22,7 @@ fn one_by_one(problem: &clap::Error, words: &[&str]) -> Option<String> {
         .map(|path| printable(path).into_owned())
         .collect();
     (paths.len() > 1 && OF_ONE.contains(command)).then(|| {
-        format!(
+        say!(
             "\nnote: {} profiles are named here ({}), and 'opscope {command}' takes one. Give it each in turn, as\n  \
              for profile in …; do opscope {command} \"$profile\"; done\nor see how two differ with \
              'opscope compare A B'.\n",
@@ -35,7 +36,14 @@ fn one_by_one(problem: &clap::Error, words: &[&str]) -> Option<String> {
 /// that could do something to the terminal are spelled out, without colours.
 pub fn print_problem<'w>(problem: &clap::Error, words: impl Iterator<Item = &'w str>) {
     let words: Vec<&str> = words.collect();
-    if words.iter().all(|word| printable(word) == *word) {
+    if opscope_say::chosen() != opscope_say::Language::English {
+        let text = harmless_about(&problem.render().to_string(), &words);
+        let told: String = text.lines().map(|line| opscope_say::sentence(line).into_owned() + "\n").collect();
+        match problem.use_stderr() {
+            true => eprint!("{told}"),
+            false => print!("{told}"),
+        }
+    } else if words.iter().all(|word| printable(word) == *word) {
         let _ = problem.print();
     } else {
         // The parser's own colours would be spelled out as well.

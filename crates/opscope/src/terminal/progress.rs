@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_run::Progress;
+use opscope_say::{say, word};
 use opscope_trace::units;
 
 use super::{Terminal, printable};
@@ -52,7 +53,7 @@ impl StepBar {
     /// Says which of several pieces of work is under way, as the terminal has it.
     pub fn of_several(&self, terminal: &Terminal) {
         if let Some((number, count)) = terminal.part {
-            self.bar.set_prefix(format!("{number} of {count}: "));
+            self.bar.set_prefix(say!("{number} of {count}: "));
         }
     }
 
@@ -77,7 +78,7 @@ impl IterationBar {
     /// A bar that is only drawn where someone watches.
     pub fn new(terminal: &Terminal) -> Self {
         let bar = ProgressBar::with_draw_target(None, target(terminal));
-        bar.set_style(style("{spinner} loading the model"));
+        bar.set_style(style(word("{spinner} loading the model")));
         bar.enable_steady_tick(TICK);
         Self { bar, begun: Cell::new(false), drawn: Cell::new(Instant::now()) }
     }

@@ -53,8 +53,16 @@ impl Place {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opscope"));
-        command.args(arguments).current_dir(self.folder.path());
+        // Tests look for English, whatever the language of the person who runs them.
+        command.args(arguments).current_dir(self.folder.path()).env("OPSCOPE_LANG", "en");
         command
+    }
+
+    /// Runs the program in the folder with variables of the environment.
+    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Answer::from(output_in_time(&mut command).expect("the program ends"))
     }
 
     /// Runs the program in the folder.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser};
 use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
 use opscope_open::Source;
+use opscope_say::{say, sentence, word};
 use opscope_trace::Trace;
 
 use self::options::{Choice, Order, query};
@@ -255,11 +256,11 @@ impl Arguments {
     fn heading(&self, trace: &Opened) -> String {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let mut text = bold(&printable(&name(&self.path)));
-        text.push_str(&format!(": {}", trace.format().name));
+        text.push_str(&format!("{}{}", word(": "), sentence(trace.format().name)));
         let version = trace.run.engine_version.as_deref().unwrap_or_default();
-        let engine = trace.run.engine.map(|engine| format!("{} {version}", engine.name()));
+        let engine = trace.run.engine.map(|engine| say!("{} {version}", engine.name()));
         for place in engine.iter().chain(&trace.run.chip) {
-            text.push_str(&format!(", on {}", printable(place.trim_end())));
+            text.push_str(&say!(", on {}", printable(place.trim_end())));
         }
         text.push_str("\n\n");
         text
@@ -296,20 +297,20 @@ fn nothing(trace: &Trace, choice: &Choice) -> String {
     match choice.types.iter().find(|wanted| !is_known(wanted)) {
         Some(missing) if !types.is_empty() && !choice.host => {
             let rest = types.len().saturating_sub(NAMED);
-            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let more = if rest > 0 { say!(" and {rest} more") } else { String::new() };
             types.truncate(NAMED);
-            format!("there is no type '{missing}'; there are: {}{more}", types.join(", "))
+            say!("there is no type '{missing}'; there are: {}{more}", types.join(", "))
         }
         _ if trace.tasks.is_empty() && !choice.host => {
             let calls = match trace.api_calls.len() {
                 0 => String::new(),
-                calls => format!("; --host shows its {}", report::count(calls, "call")),
+                calls => say!("; --host shows its {}", report::count(calls, "call")),
             };
-            format!("the profile holds no operator or task{calls}; opscope info says what it holds")
+            say!("the profile holds no operator or task{calls}; opscope info says what it holds")
         }
         _ if trace.api_calls.is_empty() && choice.host => {
-            "the profile holds no call of the host; opscope info says what it holds".to_owned()
+            word("the profile holds no call of the host; opscope info says what it holds").to_owned()
         }
-        _ => "nothing is left by these options".to_owned(),
+        _ => word("nothing is left by these options").to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use opscope_analyze::{
     Aggregate, Column, Filter, GroupBy, Iterations, Query, Scope, Sort, TimeKind, name_pattern,
 };
+use opscope_say::say;
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, units};
 use regex::Regex;
 
@@ -140,7 +141,7 @@ fn parse_data_type(text: &str) -> Result<DataType, String> {
     let short = SHORT.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, known)| *known);
     short.or_else(|| DataType::from_name(text)).ok_or_else(|| {
         let names: Vec<&str> = DataType::ALL.iter().map(|known| known.name()).collect();
-        format!("there is no such type of elements; there are: {}", names.join(", "))
+        say!("there is no such type of elements; there are: {}", names.join(", "))
     })
 }
 
@@ -149,7 +150,7 @@ fn parse_unit(text: &str) -> Result<ExecutionUnit, String> {
     let word = text.to_ascii_lowercase().replace('_', "-");
     ExecutionUnit::from_name(&word).ok_or_else(|| {
         let names: Vec<&str> = ExecutionUnit::ALL.iter().map(|known| known.name()).collect();
-        format!("there is no such unit; there are: {}", names.join(", "))
+        say!("there is no such unit; there are: {}", names.join(", "))
     })
 }
 
@@ -157,7 +158,7 @@ fn parse_iterations(text: &str) -> Result<Iterations, String> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(Iterations::All);
     }
-    let wrong = || format!("'{text}' is neither a number such as 3, nor a range such as 3..5, nor all");
+    let wrong = || say!("'{text}' is neither a number such as 3, nor a range such as 3..5, nor all");
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
     let Some((first, last)) = text.split_once("..") else {
         return number(text).map(|number| Iterations::Numbers(number, number));
@@ -165,7 +166,7 @@ fn parse_iterations(text: &str) -> Result<Iterations, String> {
     let first = if first.is_empty() { 0 } else { number(first)? };
     let last = if last.is_empty() { u32::MAX } else { number(last)? };
     if first > last {
-        return Err(format!("{first}..{last} ends before it begins"));
+        return Err(say!("{first}..{last} ends before it begins"));
     }
     Ok(Iterations::Numbers(first, last))
 }
@@ -179,8 +180,8 @@ fn parse_column(text: &str) -> Result<Column, String> {
     Column::from_name(text.trim()).ok_or_else(|| {
         let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
         let hint = nearest(text, names.iter().copied(), 0.8);
-        let hint = hint.map_or(String::new(), |name| format!(" (did you mean '{name}'?)"));
-        format!("there is no column '{text}'{hint}; there are: {}", names.join(", "))
+        let hint = hint.map_or(String::new(), |name| say!(" (did you mean '{name}'?)"));
+        say!("there is no column '{text}'{hint}; there are: {}", names.join(", "))
     })
 }
 

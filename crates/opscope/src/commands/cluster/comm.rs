@@ -4,6 +4,7 @@ use clap::Args;
 use opscope_reach::{
     CollectiveType, CollectivesFilter, Findings, Role, collectives, group_of, instances, matrix,
 };
+use opscope_say::say;
 
 use super::source::{SourceArguments, form_of};
 use crate::commands::form::FormArguments;
@@ -86,7 +87,7 @@ fn filter(findings: &Findings, arguments: &Arguments) -> Result<CollectivesFilte
 fn find_instance(findings: &Findings, word: &str) -> Result<Vec<opscope_reach::InstanceParts>, UsageError> {
     let parsed = word.rsplit_once('/').and_then(|(group, number)| Some((group, number.parse::<i32>().ok()?)));
     let Some((group, number)) = parsed else {
-        return Err(UsageError(format!("expected a group and a number such as dp:28/7, found '{word}'")));
+        return Err(UsageError(say!("expected a group and a number such as dp:28/7, found '{word}'")));
     };
     let key = group_of(findings, group).map_err(UsageError)?;
     let found = instances(findings, key, number);
@@ -95,7 +96,7 @@ fn find_instance(findings: &Findings, word: &str) -> Result<Vec<opscope_reach::I
         let numbers =
             || findings.run.events.iter().filter(|event| event.group == of_group).map(|event| event.sequence);
         let (first, last) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
-        return Err(UsageError(format!(
+        return Err(UsageError(say!(
             "group {group} has no collective {number}; its numbers go from {first} to {last}"
         )));
     }
@@ -105,7 +106,7 @@ fn find_instance(findings: &Findings, word: &str) -> Result<Vec<opscope_reach::I
 fn parse_type(text: &str) -> Result<CollectiveType, String> {
     let kind = CollectiveType::of_name(text);
     match kind {
-        CollectiveType::Other if text != "other" => Err(format!(
+        CollectiveType::Other if text != "other" => Err(say!(
             "expected a type such as allReduce, allGather, reduceScatter, alltoall or receive, found '{text}'"
         )),
         // A send and its receive are one collective.

@@ -3,6 +3,7 @@
 use clap::Args;
 use opscope_formats::reading::Stop;
 use opscope_reach::{Stage, experts};
+use opscope_say::word;
 
 use super::described;
 use super::source::{SourceArguments, form_of};
@@ -46,7 +47,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let found = experts(profiles.discovery(), &rows);
     if found.ranks.is_empty() && !arguments.form.json {
-        terminal.print("No rank multiplies tokens of experts: there is no operator GroupedMatmul.\n")?;
+        terminal
+            .print(word("No rank multiplies tokens of experts: there is no operator GroupedMatmul.\n"))?;
         return Ok(Exit::Done);
     }
     let losses = losses.iter().map(cluster::loss_json).collect();

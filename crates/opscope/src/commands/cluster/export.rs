@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use opscope_reach_peer::{Mode, Options, analyze};
+use opscope_say::{say, word};
 
 use super::source::SourceArguments;
 use crate::exit::{Exit, UsageError};
@@ -68,14 +69,16 @@ enum Form {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let form = arguments.format;
     if form != Form::Timeline && (arguments.ranks.is_some() || arguments.steps.is_some()) {
-        return Err(UsageError("--ranks and --steps choose what --format timeline shows".to_owned()).into());
+        return Err(
+            UsageError(word("--ranks and --steps choose what --format timeline shows").to_owned()).into()
+        );
     }
     let output = match (&arguments.output, form) {
         (None, Form::Csv) => {
-            return Err(UsageError("-o is missing: the folder for the tables".to_owned()).into());
+            return Err(UsageError(word("-o is missing: the folder for the tables").to_owned()).into());
         }
         (None, Form::Timeline) => {
-            return Err(UsageError("-o is missing: the timeline's file".to_owned()).into());
+            return Err(UsageError(word("-o is missing: the timeline's file").to_owned()).into());
         }
         (output, _) => output.as_deref(),
     };
@@ -91,12 +94,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 fn insight(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
     let [path] = paths else {
-        return Err(UsageError("--format insight takes one folder, that above all ranks".to_owned()).into());
+        return Err(
+            UsageError(word("--format insight takes one folder, that above all ranks").to_owned()).into()
+        );
     };
     let options = Options { output: output.map(Path::to_owned), ..Options::new(Mode::All, path.clone()) };
     let done = analyze(&options)?;
     cluster::losses_lines(&done.losses).iter().for_each(|line| terminal.warn(line));
-    terminal.print(&format!("{} ranks: {}\n", done.ranks, done.folder.display()))?;
+    terminal.print(&say!("{} ranks: {}\n", done.ranks, done.folder.display()))?;
     Ok(Exit::Done)
 }
 
@@ -133,7 +138,7 @@ fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::
     let steps = findings.run.steps();
     if let Some(step) = arguments.steps.iter().flatten().find(|step| !steps.contains(step)) {
         let known: Vec<String> = steps.iter().map(i32::to_string).collect();
-        return Err(UsageError(format!("there is no step {step}; there are {}", known.join(", "))).into());
+        return Err(UsageError(say!("there is no step {step}; there are {}", known.join(", "))).into());
     }
     let chosen = Chosen { ranks: arguments.ranks.clone(), steps: arguments.steps.clone() };
     let mut counts = (0, 0);
@@ -143,7 +148,7 @@ fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::
     })
     .map_err(|error| anyhow::Error::new(error).context(file.display().to_string()))?;
     let (slices, arrows) = counts;
-    terminal.print(&format!("{}: {slices} slices, {arrows} waits\n", file.display()))?;
+    terminal.print(&say!("{}: {slices} slices, {arrows} waits\n", file.display()))?;
     Ok(Exit::Done)
 }
 
@@ -153,7 +158,7 @@ fn parse_numbers<N: Copy + Ord + std::str::FromStr + TryFrom<i64>>(
 ) -> Result<BTreeSet<N>, String> {
     /// More than any run has.
     const MOST: i64 = 1 << 20;
-    let wrong = || format!("expected numbers such as 0-3,49, found '{text}'");
+    let wrong = || say!("expected numbers such as 0-3,49, found '{text}'");
     let mut numbers = BTreeSet::new();
     for part in text.split(',').map(str::trim) {
         let (first, last) =

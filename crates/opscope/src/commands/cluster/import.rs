@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use opscope_formats::reading::Stop;
 use opscope_reach::{ImportOptions, Keep, Shard, is_run_name};
+use opscope_say::{say, word};
 
 use super::described;
 use crate::exit::Exit;
@@ -112,9 +113,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 fn parse_run(text: &str) -> Result<String, String> {
     match is_run_name(text) {
         true => Ok(text.to_owned()),
-        false => {
-            Err("a name has 1 to 64 letters, digits, dots, hyphens and underscores, no dot first".to_owned())
-        }
+        false => Err(word("a name has 1 to 64 letters, digits, dots, hyphens and underscores, no dot first")
+            .to_owned()),
     }
 }
 
@@ -125,6 +125,6 @@ fn parse_shard(text: &str) -> Result<Shard, String> {
         .and_then(|(number, of)| Some((number.trim().parse().ok()?, of.trim().parse().ok()?)));
     match parsed {
         Some((number, of)) if number >= 1 && number <= of => Ok(Shard { number, of }),
-        _ => Err(format!("expected one of N such as 1/16 to 16/16, found '{text}'")),
+        _ => Err(say!("expected one of N such as 1/16 to 16/16, found '{text}'")),
     }
 }

@@ -14,6 +14,7 @@ mod summary;
 
 use clap::{Args, Subcommand};
 use opscope_reach::{Findings, Stage};
+use opscope_say::{say, word};
 
 use crate::exit::Exit;
 use crate::report::cluster;
@@ -117,11 +118,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 
 fn described(stage: Stage) -> String {
     match stage {
-        Stage::Looking => "looking for ranks".to_owned(),
-        Stage::Reading(done, all) => format!("reading ranks: {done} of {all}"),
-        Stage::Matching => "matching collectives and aligning clocks".to_owned(),
-        Stage::Replaying => "replaying the run without each suspect".to_owned(),
-        Stage::Explaining => "comparing the suspects' operators with their peers'".to_owned(),
+        Stage::Looking => word("looking for ranks").to_owned(),
+        Stage::Reading(done, all) => say!("reading ranks: {done} of {all}"),
+        Stage::Matching => word("matching collectives and aligning clocks").to_owned(),
+        Stage::Replaying => word("replaying the run without each suspect").to_owned(),
+        Stage::Explaining => word("comparing the suspects' operators with their peers'").to_owned(),
     }
 }
 
@@ -141,6 +142,6 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
     match number {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!("expected a share from 0% to 100%, found '{text}'")),
+        _ => Err(say!("expected a share from 0% to 100%, found '{text}'")),
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use opscope_reach::{Dialect, QUERIES, Query, Set};
+use opscope_say::say;
 
 use crate::exit::{Exit, UsageError};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
@@ -74,7 +75,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let chosen: Vec<&Query> = match &arguments.name {
         Some(name) => vec![Query::named(name).ok_or_else(|| {
             let names: Vec<&str> = QUERIES.iter().map(|query| query.name).collect();
-            UsageError(format!("there is no query {name}; there are {}", names.join(", ")))
+            UsageError(say!("there is no query {name}; there are {}", names.join(", ")))
         })?],
         None => QUERIES.iter().collect(),
     };

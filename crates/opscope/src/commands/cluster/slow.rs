@@ -2,6 +2,7 @@
 
 use clap::Args;
 use opscope_reach::{Findings, Who};
+use opscope_say::say;
 
 use super::source::SourceArguments;
 use crate::exit::{Exit, UsageError};
@@ -55,8 +56,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         (false, Some(Some(chosen))) => cluster::suspect_text(&findings, chosen, terminal.width()),
         (false, Some(None)) => {
             let who = match (arguments.rank, arguments.link) {
-                (Some(rank), _) => format!("rank {rank}"),
-                (_, Some((a, b))) => format!("the link {a} → {b}"),
+                (Some(rank), _) => say!("rank {rank}"),
+                (_, Some((a, b))) => say!("the link {a} → {b}"),
                 _ => String::new(),
             };
             cluster::innocent_text(&findings, &who)
@@ -77,7 +78,7 @@ pub fn check_rank(findings: &Findings, rank: u32) -> Result<(), UsageError> {
     }
     let numbers = |it: Option<&opscope_reach::Rank>| it.map_or(0, |rank| rank.number);
     let (first, last) = (numbers(findings.run.ranks.first()), numbers(findings.run.ranks.last()));
-    Err(UsageError(format!(
+    Err(UsageError(say!(
         "there is no rank {rank} among those from {first} to {last}; see opscope cluster info"
     )))
 }
@@ -98,5 +99,5 @@ fn find(findings: &Findings, rank: Option<u32>, link: Option<(u32, u32)>) -> Opt
 fn parse_link(text: &str) -> Result<(u32, u32), String> {
     let parsed =
         text.split_once('-').and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)));
-    parsed.ok_or_else(|| format!("expected two ranks such as 0-28, found '{text}'"))
+    parsed.ok_or_else(|| say!("expected two ranks such as 0-28, found '{text}'"))
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use opscope_reach::{Dialect, Set, in_dialect};
+use opscope_say::say;
 
 use crate::exit::Exit;
 use crate::terminal::Terminal;
@@ -42,7 +43,10 @@ pub fn execute(arguments: &Arguments, _: &Terminal) -> anyhow::Result<Exit> {
     let set = Set::open(&arguments.set, arguments.run.as_deref())?;
     let statement = in_dialect(arguments.statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
     bail!(
-        "this opscope is built without an engine for free questions; DuckDB (pip install duckdb, or its program) \
+        "{}",
+        say!(
+            "this opscope is built without an engine for free questions; DuckDB (pip install duckdb, or its program) \
          answers this one:\n\n{statement};\n"
+        )
     )
 }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::sync::mpsc::{Sender, channel};
 
 use opscope_capture::{CaptureError, Command, OnDemand, Plan};
+use opscope_say::say;
 
 use super::events::tell;
 use super::finish;
@@ -59,7 +60,7 @@ fn read(sender: &Sender<Command>, terminal: &Terminal) {
             "stop" => Command::Stop,
             "quit" | "q" | "exit" => Command::Quit,
             other => {
-                terminal.warn(&format!("'{other}' is not understood; {HELP}"));
+                terminal.warn(&say!("'{other}' is not understood; {HELP}"));
                 continue;
             }
         };

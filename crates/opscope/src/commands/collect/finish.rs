@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_capture::{Outcome, Plan, explain};
 use opscope_open::Source;
+use opscope_say::{say, word};
 use opscope_trace::{Nanoseconds, units};
 
 use super::together::bring_together;
@@ -45,9 +46,9 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -
     let is_empty = wanted.parse && outcome.device_profiles.is_empty() && holds_nothing(&outcome.path);
     if is_empty {
         terminal.warn(
-            "nothing was recorded: the program set no marks, ran nothing on ONNX Runtime or AscendCL that could be \
+            word("nothing was recorded: the program set no marks, ran nothing on ONNX Runtime or AscendCL that could be \
              seen, and no sample of the host was taken (--host-sys=cpu,mem asks for them; a program that ends at once \
-             has none); see 'opscope collect --help'",
+             has none); see 'opscope collect --help'"),
         );
     }
     let profiles = profiles(outcome, terminal);
@@ -56,16 +57,14 @@ pub fn finish_profile(outcome: &Outcome, wanted: &Wanted, terminal: &Terminal) -
         let page =
             if position + 1 == profiles.len() { wanted.page.clone() } else { HtmlArguments::default() };
         if page.html.is_none() && wanted.page.html.is_some() {
-            terminal.note(&format!(
-                "--html has another profile; opscope report {} makes its page",
-                path.display()
-            ));
+            terminal
+                .note(&say!("--html has another profile; opscope report {} makes its page", path.display()));
         }
         if wanted.parse
             && let Err(error) = read(path, wanted, &page, terminal)
             && !is_about_reader(&error)
         {
-            terminal.warn(&format!("{error:#}; the raw data are there all the same"));
+            terminal.warn(&say!("{error:#}; the raw data are there all the same"));
         }
     }
     for path in &profiles {
@@ -81,18 +80,18 @@ fn profiles(outcome: &Outcome, terminal: &Terminal) -> Vec<PathBuf> {
     let ours = outcome.path.clone();
     let theirs = &outcome.device_profiles;
     for path in theirs {
-        terminal.note(&format!("AscendCL wrote the device's data into {}", path.display()));
+        terminal.note(&say!("AscendCL wrote the device's data into {}", path.display()));
     }
     let [only] = &theirs[..] else {
         return std::iter::once(ours).chain(theirs.iter().cloned()).collect();
     };
     match bring_together(&ours, only) {
         Ok(()) => {
-            terminal.detail("what opscope recorded of the host lies there, too");
+            terminal.detail(word("what opscope recorded of the host lies there, too"));
             vec![only.clone()]
         }
         Err(why) => {
-            terminal.note(&format!("what opscope recorded stays in {}: {why}", ours.display()));
+            terminal.note(&say!("what opscope recorded stays in {}: {why}", ours.display()));
             vec![ours, only.clone()]
         }
     }
@@ -119,11 +118,11 @@ pub fn read_if_wanted(path: &Path, wanted: &Wanted, terminal: &Terminal) -> anyh
 
 fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
     let elapsed = Nanoseconds(outcome.elapsed.as_nanos() as i64);
-    terminal.detail(&format!("the program ran for {}", units::duration(elapsed)));
+    terminal.detail(&say!("the program ran for {}", units::duration(elapsed)));
     if !plan.delay.is_zero() && plan.delay >= outcome.elapsed {
         let delay = Nanoseconds(plan.delay.as_nanos() as i64);
         let [delay, elapsed] = [delay, elapsed].map(units::duration);
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "nothing was recorded: the program ended after {elapsed}, before the delay of {delay}"
         ));
     }
@@ -134,38 +133,38 @@ fn tell_end(plan: &Plan, outcome: &Outcome, terminal: &Terminal) {
 pub fn explain_end(plan: &Plan, status: u8, stderr_end: &str, terminal: &Terminal) {
     let Some(program) = plan.program.as_ref().filter(|_| status != 0) else { return };
     let name = program.short_name();
-    terminal.note(&format!("{name} ended with status {status}"));
+    terminal.note(&say!("{name} ended with status {status}"));
     // The last words of a program count more than its status.
     let said = explain::last_explained(stderr_end);
-    let by_status = || explain::explain(&format!("status {status}")).first().copied();
+    let by_status = || explain::explain(&say!("status {status}")).first().copied();
     let Some(page) = said.or_else(by_status) else { return };
-    terminal.note(&format!("{} (opscope explain {})\n{}", bold(page.title), page.name, dim(page.text)));
+    terminal.note(&say!("{} (opscope explain {})\n{}", bold(page.title), page.name, dim(page.text)));
 }
 
 fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
     if outcome.lost_marks > 0 {
-        let why = outcome.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+        let why = outcome.error.as_ref().map_or_else(String::new, |error| say!(": {error}"));
         let total = outcome.marks + outcome.lost_marks;
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "{} of {total} marks could not be written{why}; those set while recording was stopped aren't counted",
             outcome.lost_marks
         ));
     }
     if outcome.lost_samples > 0 {
-        terminal.warn(&format!("{} samples of the host could not be written", outcome.lost_samples));
+        terminal.warn(&say!("{} samples of the host could not be written", outcome.lost_samples));
     }
     if outcome.dropped_bytes > 0 {
         let bytes = units::bytes(outcome.dropped_bytes as f64);
-        terminal.warn(&format!("the oldest {bytes} of the marks were dropped to keep the storage limit"));
+        terminal.warn(&say!("the oldest {bytes} of the marks were dropped to keep the storage limit"));
     }
     if outcome.unmatched > 0 {
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "{} pops or stops had no push or start while it was recorded; they count for nothing",
             outcome.unmatched
         ));
     }
     if outcome.unclosed > 0 {
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "{} ranges were not closed while it was recorded, and are not in the profile",
             outcome.unclosed
         ));
@@ -181,7 +180,7 @@ fn read(path: &Path, wanted: &Wanted, page: &HtmlArguments, terminal: &Terminal)
     let stamp = profile::stamp();
     let files = export::export(profile, &wanted.kinds, &wanted.options, None, &stamp, terminal)?;
     for file in &files {
-        terminal.detail(&format!("wrote {}", file.display()));
+        terminal.detail(&say!("wrote {}", file.display()));
     }
     // The export has told what was lost.
     let source = Source::at(path)?;

@@ -10,6 +10,7 @@ mod switches;
 mod together;
 
 use opscope_capture::{CaptureError, collect};
+use opscope_say::word;
 
 use self::events::tell;
 use self::plan::plan;
@@ -29,8 +30,9 @@ const NOT_FOUND: u8 = 127;
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     if arguments.board.main.is_some() || arguments.board.config.is_some() {
         if arguments.page.html.is_some() {
-            terminal
-                .error("--html: not while collecting on another host; opscope report PROFILE makes the page");
+            terminal.error(word(
+                "--html: not while collecting on another host; opscope report PROFILE makes the page",
+            ));
             return Ok(Exit::Status(OWN_FAILURE));
         }
         return board::execute(

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use opscope_capture::{CaptureError, HostKind};
+use opscope_say::{say, word};
 
 use super::board::BoardArguments;
 use super::finish::Wanted;
@@ -208,14 +209,14 @@ fn parse_host_kind(text: &str) -> Result<Option<HostKind>, String> {
         "disk" => Some(HostKind::Disk),
         "network" => Some(HostKind::Network),
         "osrt" | "numa" => None,
-        _ => return Err("expected cpu, mem, disk or network".to_owned()),
+        _ => return Err(word("expected cpu, mem, disk or network").to_owned()),
     })
 }
 
 fn parse_host_usage(text: &str) -> Result<Option<HostKind>, String> {
     match text {
         "cpu" | "mem" => parse_host_kind(text),
-        _ => Err("expected cpu or mem".to_owned()),
+        _ => Err(word("expected cpu or mem").to_owned()),
     }
 }
 
@@ -227,7 +228,7 @@ impl WhenArguments {
     pub fn time(&self, option: &str, given: Option<&Time>) -> Result<Option<Duration>, CaptureError> {
         let Some(Time { duration, lacks_unit }) = given else { return Ok(None) };
         match lacks_unit.as_ref().filter(|_| !self.bare_seconds) {
-            Some(problem) => Err(CaptureError::Usage(format!("{option}: {problem}"))),
+            Some(problem) => Err(CaptureError::Usage(say!("{option}: {problem}"))),
             None => Ok(Some(*duration)),
         }
     }
@@ -244,7 +245,7 @@ pub struct Time {
 
 fn parse_time(text: &str) -> Result<Time, String> {
     const MOST: u64 = 4_294_967_295;
-    let wrong = || format!("expected a time of up to {MOST} seconds, such as 5s or 1500ms");
+    let wrong = || say!("expected a time of up to {MOST} seconds, such as 5s or 1500ms");
     let (duration, lacks_unit) = match text.parse::<u64>() {
         Ok(seconds) => (Duration::from_secs(seconds), opscope_trace::units::parse_duration(text).err()),
         Err(_) => {
@@ -263,7 +264,7 @@ fn parse_storage_limit(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix("MB").and_then(|number| number.parse::<u64>().ok());
     match number {
         Some(megabytes) if (least..=most).contains(&megabytes) => Ok(megabytes << 20),
-        _ => Err(format!("expected a number from {least} to {most} followed by MB, such as 500MB")),
+        _ => Err(say!("expected a number from {least} to {most} followed by MB, such as 500MB")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use opscope_capture::{CaptureError, DeviceData, Domains, HostKind, OutputDirectory, Plan, Program};
+use opscope_say::{say, word};
 
 use super::options::{Arguments, RecordedArguments, Via};
 use super::switches::OnOff;
@@ -19,21 +20,23 @@ pub fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureE
     let recorded = &arguments.recorded;
     let is_dynamic = arguments.when.dynamic == OnOff::On;
     if !is_dynamic && !arguments.when.pid.is_empty() {
-        return Err(CaptureError::Usage("--pid: this goes with --dynamic=on".to_owned()));
+        return Err(CaptureError::Usage(word("--pid: this goes with --dynamic=on").to_owned()));
     }
     check_page(arguments)?;
     let has_subject = recorded.host_sys_pid.is_some() || !arguments.when.pid.is_empty();
     if program.is_none() && !has_subject {
         if arguments.hardware.value("sys-devices").is_some() {
-            let text = "--sys-devices: there is no Ascend processor here to be recorded by itself; name a program \
-                        after --, or a process of this machine: --host-sys=cpu,mem --host-sys-pid=PID";
+            let text = word(
+                "--sys-devices: there is no Ascend processor here to be recorded by itself; name a program \
+                        after --, or a process of this machine: --host-sys=cpu,mem --host-sys-pid=PID",
+            );
             return Err(CaptureError::Usage(text.to_owned()));
         }
-        let text = "name the program to run after --, such as: opscope collect -- python3 detect.py";
+        let text = word("name the program to run after --, such as: opscope collect -- python3 detect.py");
         return Err(CaptureError::Usage(text.to_owned()));
     }
     if let Some(target) = program.as_ref().and_then(Program::link_target) {
-        terminal.note(&format!("the program is a symbolic link, which is followed to {}", target.display()));
+        terminal.note(&say!("the program is a symbolic link, which is followed to {}", target.display()));
     }
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     // In msprof's older spelling, results lie beside the program.
@@ -41,24 +44,25 @@ pub fn plan(arguments: &Arguments, terminal: &Terminal) -> Result<Plan, CaptureE
     let fallback = arguments.application.as_ref().and_then(|_| beside()).unwrap_or(here);
     let output = OutputDirectory::prepare(arguments.output.as_deref(), &fallback)?;
     if let Some(target) = output.link_target() {
-        terminal.note(&format!("--output is a symbolic link, which is followed to {}", target.display()));
+        terminal.note(&say!("--output is a symbolic link, which is followed to {}", target.display()));
     }
     let environment = environment(arguments.environment.as_deref().unwrap_or_default(), terminal);
     let host = host_kinds(recorded, terminal);
     if let Some(pid) = recorded.host_sys_pid
         && !std::path::Path::new(&format!("/proc/{pid}")).exists()
     {
-        return Err(CaptureError::Usage(format!("--host-sys-pid: there is no process {pid}")));
+        return Err(CaptureError::Usage(say!("--host-sys-pid: there is no process {pid}")));
     }
     if program.is_none() && host.is_empty() && !is_dynamic {
-        let text = "--host-sys-pid: say what to sample, such as --host-sys=cpu,mem";
+        let text = word("--host-sys-pid: say what to sample, such as --host-sys=cpu,mem");
         return Err(CaptureError::Usage(text.to_owned()));
     }
     arguments.hardware.check().map_err(CaptureError::Usage)?;
     arguments.hardware.tell(recorded.via == Via::Files && !is_dynamic, terminal);
     warn_of_umask(terminal);
     if is_dynamic && program.is_some() && recorded.onnxruntime == OnOff::On {
-        terminal.detail("ONNX Runtime can't be switched on while it runs; its operators are not recorded");
+        terminal
+            .detail(word("ONNX Runtime can't be switched on while it runs; its operators are not recorded"));
     }
     let (mask, metrics) = arguments.hardware.device_mask();
     let hertz = recorded.host_sys_usage_freq;
@@ -93,13 +97,14 @@ fn check_page(arguments: &Arguments) -> Result<(), CaptureError> {
     if arguments.page.html.is_none() {
         return Ok(());
     }
-    let usage = |text: String| Err(CaptureError::Usage(format!("--html: {text}")));
+    let usage = |text: String| Err(CaptureError::Usage(say!("--html: {text}")));
     if arguments.no_parse {
-        return usage("what is recorded must be read for this; leave out --no-parse".to_owned());
+        return usage(word("what is recorded must be read for this; leave out --no-parse").to_owned());
     }
     if arguments.when.dynamic == OnOff::On {
         return usage(
-            "--dynamic makes any number of profiles; opscope report PROFILE makes a page of each".to_owned(),
+            word("--dynamic makes any number of profiles; opscope report PROFILE makes a page of each")
+                .to_owned(),
         );
     }
     arguments.page.check(&[]).or_else(|problem| usage(with_causes(&problem)))
@@ -110,7 +115,7 @@ fn domains(recorded: &RecordedArguments) -> Result<Option<Domains>, CaptureError
     let include = recorded.mstx_domain_include.clone().map(Domains::Include);
     let chosen = include.or_else(|| recorded.mstx_domain_exclude.clone().map(Domains::Exclude));
     if chosen.is_some() && recorded.msproftx == OnOff::Off {
-        let text = "--mstx-domain-include and --mstx-domain-exclude need --msproftx=on";
+        let text = word("--mstx-domain-include and --mstx-domain-exclude need --msproftx=on");
         return Err(CaptureError::Usage(text.to_owned()));
     }
     Ok(chosen)
@@ -120,11 +125,11 @@ fn domains(recorded: &RecordedArguments) -> Result<Option<Domains>, CaptureError
 /// what is in it; but the files that the program itself puts there have the modes that it chose.
 fn warn_of_umask(terminal: &Terminal) {
     let mask = opscope_capture::umask();
-    let text = "files that the program puts into the profile; umask 0027 keeps it private";
+    let text = word("files that the program puts into the profile; umask 0027 keeps it private");
     if mask & 0o020 == 0 {
-        terminal.warn(&format!("the umask {mask:04o} lets the group change {text}"));
+        terminal.warn(&say!("the umask {mask:04o} lets the group change {text}"));
     } else if mask & 0o027 != 0o027 {
-        terminal.detail(&format!("the umask {mask:04o} gives others' rights to {text}"));
+        terminal.detail(&say!("the umask {mask:04o} gives others' rights to {text}"));
     }
 }
 
@@ -152,7 +157,7 @@ fn settings(recorded: &RecordedArguments, hertz: u32) -> Vec<(String, String)> {
 fn host_kinds(recorded: &RecordedArguments, terminal: &Terminal) -> BTreeSet<HostKind> {
     let all = recorded.host_sys.iter().chain(&recorded.host_sys_usage);
     if all.clone().any(Option::is_none) {
-        terminal.note("--host-sys: osrt and numa are not recorded by opscope; the others are");
+        terminal.note(word("--host-sys: osrt and numa are not recorded by opscope; the others are"));
     }
     all.flatten().copied().collect()
 }
@@ -165,7 +170,7 @@ fn environment(text: &str, terminal: &Terminal) -> Vec<(String, String)> {
             Some((name, value)) if !name.trim().is_empty() => {
                 variables.push((name.trim().to_owned(), value.to_owned()));
             }
-            _ => terminal.warn(&format!("--environment: '{entry}' is not of the form NAME=VALUE; left out")),
+            _ => terminal.warn(&say!("--environment: '{entry}' is not of the form NAME=VALUE; left out")),
         }
     }
     variables

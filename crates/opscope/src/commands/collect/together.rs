@@ -19,6 +19,7 @@ use opscope_cann::Source;
 use opscope_cann_raw::Record;
 use opscope_cann_raw::additional::Tx;
 use opscope_cann_raw::host::Head;
+use opscope_say::{say, word};
 
 /// Names that are AscendCL's business where it records itself.
 const THEIRS: [&str; 2] = ["aging.api_event.data.slice_", "unaging.additional.type_info_dic.slice_"];
@@ -58,7 +59,7 @@ pub fn bring_together(ours: &Path, theirs: &Path) -> Result<(), String> {
 fn host_of(path: &Path) -> Result<Source, String> {
     let found = opscope_open::Source::at(path).map_err(|error| error.to_string())?;
     let host = found.profile_itself().and_then(|profile| profile.host.clone());
-    host.ok_or_else(|| format!("{} has no side of the host", path.display()))
+    host.ok_or_else(|| say!("{} has no side of the host", path.display()))
 }
 
 /// AscendCL's recording lies within that of opscope, which began before the program and ended after it.
@@ -66,12 +67,12 @@ fn same_run(own: &Source, other: &Source) -> Result<(), String> {
     let (Some(begin), Some(theirs)) =
         (own.metadata.session.begin_monotonic, other.metadata.session.begin_monotonic)
     else {
-        return Err("the time of one of them isn't known".to_owned());
+        return Err(word("the time of one of them isn't known").to_owned());
     };
     let now = i64::try_from(opscope_capture::monotonic_raw()).unwrap_or(i64::MAX);
     match (begin..=now).contains(&theirs) {
         true => Ok(()),
-        false => Err("their clocks have nothing in common".to_owned()),
+        false => Err(word("their clocks have nothing in common").to_owned()),
     }
 }
 
@@ -88,7 +89,7 @@ fn pieces(own: &Source, other: &Source) -> Result<Vec<Piece>, String> {
     let (mine, theirs) = (names(&from)?, names(&to)?);
     let has_calls = |names: &[String]| names.iter().any(|name| CALLS.iter().any(|word| name.contains(word)));
     if has_calls(&mine) && !has_calls(&theirs) {
-        return Err("AscendCL recorded no calls, and opscope did".to_owned());
+        return Err(word("AscendCL recorded no calls, and opscope did").to_owned());
     }
     let mut pieces: Vec<Piece> = Vec::new();
     for name in mine.iter().filter(|name| !name.ends_with(MARKER)) {
@@ -108,7 +109,7 @@ fn pieces(own: &Source, other: &Source) -> Result<Vec<Piece>, String> {
             let mut candidates = (0..).map(|number: u32| format!("{stem}_{number}"));
             target = candidates.find(|candidate| !taken(candidate)).unwrap_or_default();
         } else if theirs.contains(name) {
-            return Err(format!("both have a file {name}"));
+            return Err(say!("both have a file {name}"));
         }
         let size = content.len();
         pieces.push(Piece { target: to.join(&target), content });
@@ -134,7 +135,9 @@ fn retime(content: &mut Vec<u8>, own: &Source, other: &Source) -> Result<(), Str
             let head = Head { time: at(mark.head.time)?, ..mark.head };
             Some(Tx { head, start: at(mark.start)?, end: at(mark.end)?, ..mark })
         });
-        let Some(mark) = retimed else { return Err("marks lie outside of AscendCL's clock".to_owned()) };
+        let Some(mark) = retimed else {
+            return Err(word("marks lie outside of AscendCL's clock").to_owned());
+        };
         mark.append_to(&mut written);
     }
     *content = written;

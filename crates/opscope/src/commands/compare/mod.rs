@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use opscope_analyze::{Comparison, NodeNames};
 use opscope_open::Source;
+use opscope_say::say;
 use opscope_trace::Severity;
 
 use super::advise::silence_suspects;
@@ -95,7 +96,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         to_json(&comparison, models.to_json()).about([&before, &after]).to_text()?
     } else if arguments.markdown {
         let losses = [("A", &before), ("B", &after)].into_iter().filter_map(|(side, profile)| {
-            Some(format!("{side} has lost {}", profile.losses_in_short(Severity::Lost, 3)?))
+            Some(say!("{side} has lost {}", profile.losses_in_short(Severity::Lost, 3)?))
         });
         to_markdown(&comparison, shown, losses.chain(models.lines()))
     } else {

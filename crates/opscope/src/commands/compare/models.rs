@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_analyze::{NodeNames, operator_kind};
 use opscope_model::{Model, NodeId, Pairing};
+use opscope_say::say;
 use opscope_trace::Trace;
 use serde_json::{Value, json};
 
@@ -70,7 +71,7 @@ impl Models {
         for (side, name) in self.sides.iter().zip(["A", "B"]) {
             if let Some(side) = side.as_ref().filter(|side| side.known.known == 0 && side.known.operators > 0)
             {
-                terminal.warn(&format!(
+                terminal.warn(&say!(
                     "no operator of {name} has the name of a node of {}: is it another model?",
                     side.path.display()
                 ));
@@ -83,8 +84,8 @@ impl Models {
         let mut lines = Vec::new();
         for (side, name) in self.sides.iter().zip(["A", "B"]) {
             let Some(side) = side else { continue };
-            let common = side.common.map(|common| format!(", {common} of them in the other model"));
-            lines.push(format!(
+            let common = side.common.map(|common| say!(", {common} of them in the other model"));
+            lines.push(say!(
                 "{name}'s model {}: {} of {} operators are its nodes; {} nodes{}",
                 side.path.display(),
                 side.known.known,
@@ -95,9 +96,7 @@ impl Models {
         }
         if let Some(pairing) = &self.pairing {
             let (by_name, by_structure) = (pairing.by_name, pairing.by_structure);
-            lines.push(format!(
-                "nodes of both: {by_name} by name, {by_structure} by their places in the graph"
-            ));
+            lines.push(say!("nodes of both: {by_name} by name, {by_structure} by their places in the graph"));
         }
         lines
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use opscope_say::{say, word};
 use opscope_svp::Exports;
 
 use super::options::{Options, What};
@@ -26,8 +27,11 @@ pub fn export_board(
         What::Timeline => (false, true),
         What::All => (true, true),
         What::Db => bail!(
-            "{}: a board's profile has no unified database; 'opscope import' makes opscope's own",
-            path.display()
+            "{}",
+            say!(
+                "{}: a board's profile has no unified database; 'opscope import' makes opscope's own",
+                path.display()
+            )
         ),
     };
     let beside = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
@@ -49,8 +53,8 @@ pub fn export_board(
     }
     board::tell_kept(&written, terminal);
     if written.files.is_empty() && written.kept.is_empty() {
-        let reason = unread.unwrap_or("the profile has no data for these files");
-        terminal.note(&format!("nothing was written: {reason}"));
+        let reason = unread.unwrap_or(word("the profile has no data for these files"));
+        terminal.note(&say!("nothing was written: {reason}"));
     }
     Ok(Exit::Done)
 }

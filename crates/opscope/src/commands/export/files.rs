@@ -9,6 +9,7 @@ use opscope_cann::{
     export_database, export_summary, export_timeline, performance_reports,
 };
 use opscope_files::Batch;
+use opscope_say::{say, word};
 use opscope_trace::Severity;
 
 use super::options::{Layout, Options, What, iterations, lanes};
@@ -82,10 +83,10 @@ pub fn write(
     }
     if !options.clear && !imported::is_current(&joined.data.profile) {
         if let Some(trace) = import {
-            bar.step("leaving the import");
+            bar.step(word("leaving the import"));
             imported::write(&trace, &joined.data.profile, &results.database())?;
         } else {
-            terminal.note("it is too large to leave its import as well; 'opscope import' writes that");
+            terminal.note(word("it is too large to leave its import as well; 'opscope import' writes that"));
         }
     }
     drop(bar);
@@ -97,7 +98,7 @@ pub fn write(
         terminal.print(&report.text())?;
     }
     if !silenced.is_empty() {
-        terminal.note(&format!("silenced in the report by opscope.toml: {}", silenced.join(", ")));
+        terminal.note(&say!("silenced in the report by opscope.toml: {}", silenced.join(", ")));
     }
     if options.clear {
         results.clear(lock)?;
@@ -146,11 +147,11 @@ impl Files<'_> {
             create_folder(outputs)?;
         }
         if kinds.contains(&What::Summary) {
-            bar.step("writing the tables");
+            bar.step(word("writing the tables"));
             written.extend(export_summary(joined, outputs, stamp, options)?);
         }
         if kinds.contains(&What::Timeline) {
-            bar.step("writing the timeline");
+            bar.step(word("writing the timeline"));
             // Tables and timelines have names in common, so that as JSON they need different times.
             let stamp = match options.format {
                 SheetFormat::Csv | SheetFormat::MarkedCsv => stamp.to_owned(),
@@ -162,13 +163,12 @@ impl Files<'_> {
             written.extend(describe_results(outputs)?);
         }
         if kinds.contains(&What::Db) {
-            bar.step("writing the database");
+            bar.step(word("writing the database"));
             match export_database(joined, folder, stamp)? {
                 Some(file) => written.push(file),
                 None if only_database => {
                     let chip = joined.data.chip().product();
-                    terminal
-                        .warn(&format!("the vendor's tool makes no database for {chip}, so there is none"));
+                    terminal.warn(&say!("the vendor's tool makes no database for {chip}, so there is none"));
                 }
                 None => {}
             }
@@ -184,7 +184,7 @@ fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
     }
     for loss in joined.all_losses().rows().iter().filter(|loss| loss.kind.is_loss()) {
         let place = if loss.place.is_empty() { String::new() } else { format!(" ({})", loss.place) };
-        let line = format!("skipped: {} × {}{place}", loss.count, loss.kind);
+        let line = say!("skipped: {} × {}{place}", loss.count, loss.kind);
         match loss.kind.severity() {
             Severity::Lost => terminal.warn(&line),
             Severity::Doubted | Severity::Remark => terminal.note(&line),
@@ -196,7 +196,7 @@ fn say(joined: &Joined, outline: Outline, terminal: &Terminal) {
 fn say_what_is_shown(joined: &Joined, terminal: &Terminal) {
     if let Some((model, recorded @ 2..)) = joined.first_iteration_alone() {
         let chip = joined.data.chip().product();
-        terminal.note(&format!(
+        terminal.note(&say!(
             "of {chip} the files show iteration 1 of the {recorded} of model {model}, as those of the vendor's \
              tool; all of them: --model-id {model}"
         ));

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use opscope_cann::Profile;
 use opscope_open::Source;
+use opscope_say::{say, word};
 
 use self::places::{names_with, unused_stamp};
 use super::vendor::VendorArguments;
@@ -112,11 +113,14 @@ pub fn export(
             let cause = with_causes(&problem);
             let kept = names_with(&stamp, &[results.folder(), &outputs]).len();
             let kept = match kept {
-                0 => "nothing was written before it".to_owned(),
-                1 => "the file that was written before it is whole and was kept".to_owned(),
-                kept => format!("the {kept} files that were written before it are whole and were kept"),
+                0 => word("nothing was written before it").to_owned(),
+                1 => word("the file that was written before it is whole and was kept").to_owned(),
+                kept => say!("the {kept} files that were written before it are whole and were kept"),
             };
-            anyhow::anyhow!("{cause}; {kept}; make room, or name another folder with --output DIR")
+            anyhow::anyhow!(
+                "{}",
+                say!("{cause}; {kept}; make room, or name another folder with --output DIR")
+            )
         }
         false => problem,
     })

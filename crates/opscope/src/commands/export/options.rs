@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use opscope_cann::{IterationRange, Joined, LaneChoice, SheetFormat};
+use opscope_say::{say, word};
 use opscope_svp::TableFormat;
 
 use crate::exit::UsageError;
@@ -147,8 +148,8 @@ impl Options {
 pub fn lanes(options: &Options) -> anyhow::Result<LaneChoice> {
     let Some(path) = &options.reports else { return Ok(LaneChoice::ALL) };
     let text = std::fs::read_to_string(path);
-    let text = text.with_context(|| format!("can't read --reports {}", path.display()))?;
-    LaneChoice::from_json(&text).with_context(|| format!("can't use --reports {}", path.display()))
+    let text = text.with_context(|| say!("can't read --reports {}", path.display()))?;
+    LaneChoice::from_json(&text).with_context(|| say!("can't use --reports {}", path.display()))
 }
 
 /// The iterations that the options name; `None` for what the vendor's tool shows unasked.
@@ -161,24 +162,24 @@ pub fn iterations(joined: &Joined, options: &Options) -> anyhow::Result<Option<I
     }
     let known = joined.inferences();
     let listed = || match known.len() {
-        0 => "no iteration of any model was recorded".to_owned(),
+        0 => word("no iteration of any model was recorded").to_owned(),
         _ => {
-            let counts = known.iter().map(|(model, count)| format!("model {model}: {count}"));
-            format!("the iterations that were recorded: {}", counts.collect::<Vec<_>>().join(", "))
+            let counts = known.iter().map(|(model, count)| say!("model {model}: {count}"));
+            say!("the iterations that were recorded: {}", counts.collect::<Vec<_>>().join(", "))
         }
     };
-    let refuse = |problem: String| UsageError(format!("{problem}; {}", listed()));
+    let refuse = |problem: String| UsageError(say!("{problem}; {}", listed()));
     let model = match (options.model_id, known.keys().next()) {
         (Some(model), _) => model,
         (None, Some(model)) if known.len() == 1 => *model,
-        (None, _) => return Err(refuse("--iteration-id needs --model-id here".to_owned()).into()),
+        (None, _) => return Err(refuse(word("--iteration-id needs --model-id here").to_owned()).into()),
     };
     let Some(&count) = known.get(&model) else {
-        return Err(refuse(format!("there is no model {model}")).into());
+        return Err(refuse(say!("there is no model {model}")).into());
     };
     match options.iteration_id {
         None => Ok(Some(IterationRange { model, first: 1, count })),
-        Some(first) if first > count => Err(refuse(format!("model {model} has no iteration {first}")).into()),
+        Some(first) if first > count => Err(refuse(say!("model {model} has no iteration {first}")).into()),
         Some(first) => Ok(Some(IterationRange { model, first, count: options.iteration_count.unwrap_or(1) })),
     }
 }

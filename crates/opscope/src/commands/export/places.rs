@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use opscope_cann::{Joined, PerformanceReport, Source, classic_iteration};
 use opscope_formats::OwnFiles;
+use opscope_say::say;
 
 use super::options::{Layout, Options, What};
 use crate::commands::run::create_folder;
@@ -39,11 +40,14 @@ pub fn layout(
     let foreign = foreign.display();
     if options.layout.is_some() {
         bail!(
-            "{foreign}: another tool wrote this, and nothing of it is replaced; name another folder with --output \
+            "{}",
+            say!(
+                "{foreign}: another tool wrote this, and nothing of it is replaced; name another folder with --output \
              DIR, or give --layout modern"
+            )
         );
     }
-    terminal.note(&format!(
+    terminal.note(&say!(
         "{foreign}: another tool wrote this, and it stays as it is; opscope's files go to {} (--output DIR puts them \
          in the classic layout elsewhere)",
         results.outputs().display()
@@ -86,7 +90,7 @@ pub fn note_own(folder: &Path, written: &[PathBuf]) -> anyhow::Result<()> {
     for (place, names) in by_folder {
         OwnFiles::of(place)
             .add(names)
-            .with_context(|| format!("{}: the list of files can't be kept", place.display()))?;
+            .with_context(|| say!("{}: the list of files can't be kept", place.display()))?;
     }
     Ok(())
 }
@@ -97,7 +101,7 @@ pub fn tell_iteration(joined: &Joined, kinds: &[What], options: &Options, termin
         return;
     }
     if let Some((range, count)) = classic_iteration(joined).filter(|(_, count)| *count > 1) {
-        terminal.note(&format!(
+        terminal.note(&say!(
             "the classic layout has a file for each iteration: these are of iteration 1 of {count} of model {model}; \
              --model-id {model} has all of them written, and --layout modern puts them into one file",
             model = range.model

@@ -1,8 +1,9 @@
 //! The documentation that agents can read: columns, rules, tables, topics, and the form of the answers.
 
-use opscope_advise::{Language, rules};
+use opscope_advise::rules;
 use opscope_analyze::Column;
 use opscope_formats::sqlite::schema_help;
+use opscope_say::Language;
 use rmcp::model::{Resource, ResourceTemplate};
 
 use crate::commands::explain;

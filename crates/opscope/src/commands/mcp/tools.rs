@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use opscope_advise::{Environment, Language, Settings, Subject, Target, advise};
+use opscope_advise::{Environment, Settings, Subject, Target, advise};
 use opscope_analyze::Comparison;
 use opscope_formats::sqlite::QueryError;
 use opscope_open::{Source, Stop};
+use opscope_say::Language;
 use opscope_trace::{Nanoseconds, Trace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::{JsonSchema, generate::SchemaSettings};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use opscope_analyze::{Difference, Verdict};
 use opscope_reach::{CollectiveType, Findings, Role, StepAccount};
+use opscope_say::{say, word};
 use opscope_trace::Nanoseconds;
 use serde_json::{Value, json};
 
@@ -30,11 +31,11 @@ enum Subject {
 impl Subject {
     fn text(self) -> String {
         match self {
-            Self::Step => "a step".to_owned(),
+            Self::Step => word("a step").to_owned(),
             Self::Part(part) => format!("  {part}"),
-            Self::Waiting(role, kind) => format!("waiting in {} {}", role.name(), kind.name()),
-            Self::Transfer(role, kind) => format!("transfer of {} {}", role.name(), kind.name()),
-            Self::Rank(rank) => format!("own work of rank {rank}"),
+            Self::Waiting(role, kind) => say!("waiting in {} {}", role.name(), kind.name()),
+            Self::Transfer(role, kind) => say!("transfer of {} {}", role.name(), kind.name()),
+            Self::Rank(rank) => say!("own work of rank {rank}"),
         }
     }
 
@@ -111,12 +112,11 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     let mut remarks = Vec::new();
     let layouts = [before, after].map(layout_text);
     if layouts[0] != layouts[1] {
-        remarks
-            .push(format!("A has {}, B has {}: ranks of one number do other work", layouts[0], layouts[1]));
+        remarks.push(say!("A has {}, B has {}: ranks of one number do other work", layouts[0], layouts[1]));
     }
     let steps = (before.run.steps().len(), after.run.steps().len());
     if steps.0.min(steps.1) < 2 {
-        remarks.push("one step on a side: nothing can be told from noise; record several".to_owned());
+        remarks.push(word("one step on a side: nothing can be told from noise; record several").to_owned());
     }
     RunComparison { rows, ranks: (before.run.ranks.len(), after.run.ranks.len()), steps, remarks }
 }
@@ -124,7 +124,7 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
 fn layout_text(findings: &Findings) -> String {
     let sizes = findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}"));
     let sizes: Vec<String> = sizes.collect();
-    format!("{} ranks ({})", findings.run.ranks.len(), sizes.join(", "))
+    say!("{} ranks ({})", findings.run.ranks.len(), sizes.join(", "))
 }
 
 fn samples(findings: &Findings) -> Samples {
@@ -167,7 +167,7 @@ fn parts(account: &StepAccount) -> [(&'static str, f64); 5] {
     [
         ("compute", account.compute_ns as f64),
         ("waiting", account.waiting_ns as f64),
-        ("transfer not hidden", account.transfer_ns as f64),
+        (word("transfer not hidden"), account.transfer_ns as f64),
         ("bubble", account.bubble_ns as f64),
         ("host", account.idle_ns as f64),
     ]
@@ -203,12 +203,12 @@ impl RunComparison {
         }
         let (ranks, steps) = (self.ranks, self.steps);
         let mut text =
-            format!("A: {} ranks, {} steps; B: {} ranks, {} steps\n", ranks.0, steps.0, ranks.1, steps.1);
+            say!("A: {} ranks, {} steps; B: {} ranks, {} steps\n", ranks.0, steps.0, ranks.1, steps.1);
         self.remarks.iter().for_each(|remark| text.push_str(&format!("{remark}\n")));
         text.push('\n');
         text.push_str(&table.to_text(width));
         if hidden > 0 {
-            text.push_str(&format!("\n{hidden} more lie within the noise (--all shows them)\n"));
+            text.push_str(&say!("\n{hidden} more lie within the noise (--all shows them)\n"));
         }
         text
     }

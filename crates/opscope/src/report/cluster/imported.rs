@@ -1,6 +1,7 @@
 //! The outcome of an import.
 
 use opscope_reach::Imported;
+use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
@@ -11,17 +12,14 @@ use crate::terminal::{bold, dim, printable};
 /// The ranks and tables that came in, and what is missing.
 pub fn imported_text(imported: &Imported, set: &str, width: Option<u16>) -> String {
     let mut text = match imported.ranks.len() {
-        0 => "Nothing new".to_owned(),
-        new => format!("{} imported", bold(&count(new, "rank"))),
+        0 => word("Nothing new").to_owned(),
+        new => say!("{} imported", bold(&count(new, "rank"))),
     };
     if !imported.present.is_empty() {
-        text.push_str(&format!(
-            "; {} from the same data there already",
-            count(imported.present.len(), "rank")
-        ));
+        text.push_str(&say!("; {} from the same data there already", count(imported.present.len(), "rank")));
     }
     for (first, last) in &imported.busy {
-        text.push_str(&format!("; ranks {first} to {last} are being imported by another process"));
+        text.push_str(&say!("; ranks {first} to {last} are being imported by another process"));
     }
     text.push('\n');
     if !imported.tables.is_empty() {
@@ -37,12 +35,12 @@ pub fn imported_text(imported: &Imported, set: &str, width: Option<u16>) -> Stri
         text.push_str(&format!("\n{}", table.to_text(width)));
     }
     if !imported.missing.is_empty() {
-        text.push_str(&format!("\nMissing: {}\n", listed(&imported.missing)));
+        text.push_str(&say!("\nMissing: {}\n", listed(&imported.missing)));
     }
     if let Some(why) = &imported.why_not_whole {
-        text.push_str(&format!("\nWithout the tables over all ranks: {}\n", printable(why)));
+        text.push_str(&say!("\nWithout the tables over all ranks: {}\n", printable(why)));
     }
-    text.push_str(&dim(&format!("\nMore: opscope cluster {}\n", printable(set))));
+    text.push_str(&dim(&say!("\nMore: opscope cluster {}\n", printable(set))));
     text
 }
 

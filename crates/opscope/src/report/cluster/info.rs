@@ -1,6 +1,7 @@
 //! The contents of the ranks' collections.
 
 use opscope_reach::Findings;
+use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 use super::screen::losses;
@@ -43,11 +44,15 @@ pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
     let mut text = table.to_text(width);
     let missing = findings.discovery.missing();
     if !missing.is_empty() {
-        text.push_str(&format!("\nMissing: {}\n", listed(&missing)));
+        text.push_str(&say!("\nMissing: {}\n", listed(&missing)));
     }
     text.push_str(&groups(findings));
     if run.hosts.len() > 1 {
-        text.push_str(&format!("\n{}\n{}", bold("Clocks, beside the first host's"), clocks(findings, width)));
+        text.push_str(&format!(
+            "\n{}\n{}",
+            bold(word("Clocks, beside the first host's")),
+            clocks(findings, width)
+        ));
     }
     for line in super::losses_lines(&findings.losses) {
         text.push_str(&format!("\n{}", printable(&line)));
@@ -65,11 +70,11 @@ fn groups(findings: &Findings) -> String {
         *kinds.entry((group.role, group.ranks.len(), group.is_declared)).or_insert(0_usize) += 1;
     }
     let kind = |((role, size, is_declared), number): (&(opscope_reach::Role, usize, bool), &usize)| {
-        let seen = if *is_declared { "" } else { " (by what was seen)" };
-        format!("{} of {}{seen} for {}", count(*number, "group"), count(*size, "rank"), role.name())
+        let seen = if *is_declared { "" } else { word(" (by what was seen)") };
+        say!("{} of {}{seen} for {}", count(*number, "group"), count(*size, "rank"), role.name())
     };
     let kinds: Vec<String> = kinds.iter().map(kind).collect();
-    if kinds.is_empty() { String::new() } else { format!("\nGroups: {}\n", kinds.join(", ")) }
+    if kinds.is_empty() { String::new() } else { say!("\nGroups: {}\n", kinds.join(", ")) }
 }
 
 fn clocks(findings: &Findings, width: Option<u16>) -> String {

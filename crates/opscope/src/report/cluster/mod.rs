@@ -11,6 +11,7 @@ mod tables;
 mod timeline;
 
 use opscope_reach::Loss;
+use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 pub use compare::compare;
@@ -38,10 +39,10 @@ pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
         let ranks = if ranks.is_empty() { String::new() } else { format!("{}: ", ranks_text(&ranks)) };
         let more = match of_kind.len() {
             1 => String::new(),
-            count => format!(", and {} more", count - 1),
+            count => say!(", and {} more", count - 1),
         };
         let detail = if first.detail.is_empty() { String::new() } else { format!(" ({})", first.detail) };
-        format!("{ranks}{}: {}{detail}{more}", reason.sentence(), first.source)
+        say!("{ranks}{}: {}{detail}{more}", reason.sentence(), first.source)
     };
     reasons.into_iter().map(line).collect()
 }
@@ -52,7 +53,7 @@ pub fn loss_json(loss: &Loss) -> Value {
         "kind": loss.reason,
         "severity": loss.reason.severity(),
         "source": loss.source,
-        "scope": loss.rank.map_or("all ranks".to_owned(), |rank| format!("rank {rank}")),
+        "scope": loss.rank.map_or(word("all ranks").to_owned(), |rank| say!("rank {rank}")),
         "reason": loss.reason.sentence(),
         "count": loss.count,
         "detail": loss.detail,
@@ -71,7 +72,7 @@ fn listed(numbers: &[u32]) -> String {
     const LISTED: usize = 12;
     let mut texts: Vec<String> = numbers.iter().take(LISTED).map(u32::to_string).collect();
     if numbers.len() > LISTED {
-        texts.push(format!("… ({} in all)", numbers.len()));
+        texts.push(say!("… ({} in all)", numbers.len()));
     }
     texts.join(", ")
 }

@@ -1,6 +1,7 @@
 //! The reasons of suspects in a sentence each.
 
 use opscope_reach::{Cause, Evidence};
+use opscope_say::{say, word};
 
 use super::{listed, milliseconds};
 use crate::terminal::printable;
@@ -11,7 +12,7 @@ pub fn sentence(evidence: &Evidence) -> String {
     match sentences.split_first() {
         None => String::new(),
         Some((first, [])) => first.clone(),
-        Some((first, others)) => format!("{first}; also {}", others.join("; ")),
+        Some((first, others)) => say!("{first}; also {}", others.join("; ")),
     }
 }
 
@@ -27,50 +28,48 @@ fn short(name: &str) -> String {
 pub fn of_cause(cause: &Cause) -> String {
     match cause {
         Cause::Frequency { mhz, peers_mhz, times } => {
-            format!("AI Core at {mhz:.0} MHz, its peers at {peers_mhz:.0} (compute {} slower)", more(*times))
+            say!("AI Core at {mhz:.0} MHz, its peers at {peers_mhz:.0} (compute {} slower)", more(*times))
         }
         Cause::SlowDevice { times, mhz: None } => {
-            format!("computes {} slower than its peers; the profile tells no frequency", more(*times))
+            say!("computes {} slower than its peers; the profile tells no frequency", more(*times))
         }
         Cause::SlowDevice { times, mhz: Some(mhz) } => {
-            format!(
+            say!(
                 "computes {} slower than its peers, though its AI Core's {mhz:.0} MHz don't explain that",
                 more(*times)
             )
         }
         Cause::AiCpu { operator, count, .. } => {
             let name = short(&operator.op_type);
-            format!("{name} runs on the AI CPU, {count:.0} times a step; on its peers not at all")
+            say!("{name} runs on the AI CPU, {count:.0} times a step; on its peers not at all")
         }
-        Cause::Tokens { times } => format!("{times:.1} times its peers' tokens"),
+        Cause::Tokens { times } => say!("{times:.1} times its peers' tokens"),
         Cause::OtherWork { operator, count } => {
-            format!("{} runs {count:.0} times a step, and on no peer", short(&operator.op_type))
+            say!("{} runs {count:.0} times a step, and on no peer", short(&operator.op_type))
         }
         Cause::LateInput { gap_ns, call: Some(call) } => {
             let (gap, call) = (milliseconds(*gap_ns), short(call));
-            format!("its input came late: {gap} ms before the first operator, in {call}")
+            say!("its input came late: {gap} ms before the first operator, in {call}")
         }
         Cause::LateInput { gap_ns, call: None } => {
-            format!(
-                "nothing runs at a step's begin for {} ms longer than on its peers",
-                milliseconds(*gap_ns)
-            )
+            say!("nothing runs at a step's begin for {} ms longer than on its peers", milliseconds(*gap_ns))
         }
         Cause::Copies { excess_ns } => {
-            format!("copies between host and device take {} ms longer", milliseconds(*excess_ns))
+            say!("copies between host and device take {} ms longer", milliseconds(*excess_ns))
         }
         Cause::SlowLink { gb_per_s, peers_gb_per_s, slows, .. } => {
             let slows = slows.join(", ");
-            format!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} of its group")
+            say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} of its group")
         }
         Cause::SlowGroup { ranks, role } => {
             let ranks = listed(ranks);
-            format!(
+            say!(
                 "transfers of the {role} group of {ranks} take longer than those of its like; the profiles tell no links"
             )
         }
         Cause::Unknown => {
-            "none of the known reasons; see opscope cluster slow for the operators that differ".to_owned()
+            word("none of the known reasons; see opscope cluster slow for the operators that differ")
+                .to_owned()
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use opscope_reach::{Findings, LARGEST_ERROR};
+use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 use super::suspects::{suspect_json, table};
@@ -15,7 +16,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
     let costs = &findings.costs;
     let mut text = format!("{}\n\n", heading(findings));
     if costs.replay_error > LARGEST_ERROR {
-        text.push_str(&format!(
+        text.push_str(&say!(
             "A step takes {} ms. No costs are told: the run, replayed as it is, differs by {:.1} % from what was \
              measured, so that replaying it otherwise would say nothing.\n",
             bold(&milliseconds(costs.step_ns)),
@@ -26,7 +27,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
             true => table(findings, 0..costs.suspects.len(), width),
-            false => format!(
+            false => say!(
                 "No rank or link stands out; the step's own noise is ± {:.1} %.\n{}",
                 100.0 * costs.noise_ns / costs.step_ns,
                 match costs.suspects.is_empty() {
@@ -48,23 +49,19 @@ fn heading(findings: &Findings) -> String {
     let ranks = match missing.is_empty() {
         true => bold(&count(here, "rank")),
         false => {
-            format!(
-                "{} (missing {})",
-                bold(&format!("{here} of {} ranks", here + missing.len())),
-                listed(&missing)
-            )
+            say!("{} (missing {})", bold(&say!("{here} of {} ranks", here + missing.len())), listed(&missing))
         }
     };
     let layout: Vec<String> =
         findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}")).collect();
     let layout = if layout.is_empty() { String::new() } else { format!(" ({})", layout.join(", ")) };
     let incomplete = match (findings.incomplete(), missing.is_empty()) {
-        (0, true) => ", nothing missing".to_owned(),
+        (0, true) => word(", nothing missing").to_owned(),
         (0, false) => String::new(),
-        (some, _) => format!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
+        (some, _) => say!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
     };
-    let collectives = if findings.run.instances.len() == 1 { "collective" } else { "collectives" };
-    format!(
+    let collectives = word(if findings.run.instances.len() == 1 { "collective" } else { "collectives" });
+    say!(
         "{ranks} on {}{layout}, {}, {} parts of {} {collectives} matched{incomplete}",
         count(findings.run.hosts.len(), "host"),
         count(findings.run.steps().len(), "step"),
@@ -77,7 +74,7 @@ fn reachable(findings: &Findings) -> String {
     let costs = &findings.costs;
     let (step, least) = (milliseconds(costs.step_ns), milliseconds(costs.reachable_ns));
     let less = 100.0 * (1.0 - costs.reachable_ns / costs.step_ns);
-    format!(
+    say!(
         "A step takes {} ms. If no rank and no link were slower than its peers: {} ms ({less:.0} % less)\n",
         bold(&step),
         bold(&least)
@@ -86,7 +83,7 @@ fn reachable(findings: &Findings) -> String {
 
 fn account(findings: &Findings) -> String {
     let account = findings.account();
-    format!(
+    say!(
         "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}",
         milliseconds(account.compute_ns),
         milliseconds(account.waiting_ns),
@@ -103,12 +100,12 @@ fn clocks(findings: &Findings) -> String {
     let hosts = &findings.clocks.hosts;
     let islands = hosts.iter().map(|host| host.island).max().unwrap_or(0) + 1;
     let mut text = match (hosts.len(), islands) {
-        (0 | 1, _) => "Clocks: one host".to_owned(),
+        (0 | 1, _) => word("Clocks: one host").to_owned(),
         (count, 1) => {
             let error = hosts.iter().map(|host| host.error_ns).fold(0.0, f64::max);
-            format!("Clocks: {count} hosts aligned to ± {:.1} µs", (error / 1e3).max(0.1))
+            say!("Clocks: {count} hosts aligned to ± {:.1} µs", (error / 1e3).max(0.1))
         }
-        (count, islands) => format!(
+        (count, islands) => say!(
             "Clocks: {count} hosts in {islands} islands that share no collective; nothing compares their times"
         ),
     };
@@ -118,7 +115,7 @@ fn clocks(findings: &Findings) -> String {
     for host in hosts.iter().filter(|host| (host.offset_ns - middle).abs() > FAR) {
         let (name, off) = (printable(&host.host), (host.offset_ns - middle) / 1e9);
         let side = if off > 0.0 { "ahead" } else { "behind" };
-        text.push_str(&format!("; {name} was {:.1} s {side}", off.abs()));
+        text.push_str(&say!("; {name} was {:.1} s {side}", off.abs()));
     }
     text
 }
@@ -132,7 +129,7 @@ fn more(findings: &Findings, paths: &[PathBuf]) -> String {
         _ => None,
     });
     let first = first.unwrap_or_default();
-    dim(&format!("\nMore: opscope cluster slow {paths}{first} · opscope cluster info {paths}\n"))
+    dim(&say!("\nMore: opscope cluster slow {paths}{first} · opscope cluster info {paths}\n"))
 }
 
 /// The same for programs.

@@ -1,6 +1,7 @@
 //! The suspects in a table, and one of them with its evidence.
 
 use opscope_reach::{Findings, LARGEST_ERROR, Suspect, Who};
+use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 use super::reason::{of_cause, sentence};
@@ -9,10 +10,13 @@ use super::{listed, milliseconds, whole};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{bold, dim, printable};
 
+/// The name of a suspect where there is none.
+const NOBODY: &str = "no rank and no link";
+
 /// All suspects.
 pub fn suspects_text(findings: &Findings, width: Option<u16>) -> String {
     match findings.costs.suspects.len() {
-        0 => innocent_text(findings, "no rank and no link"),
+        0 => innocent_text(findings, NOBODY),
         all => table(findings, 0..all, width),
     }
 }
@@ -22,15 +26,14 @@ pub fn innocent_text(findings: &Findings, who: &str) -> String {
     let costs = &findings.costs;
     if costs.replay_error > LARGEST_ERROR {
         let off = 100.0 * costs.replay_error;
-        return format!(
+        return say!(
             "No costs are told: the run, replayed as it is, differs by {off:.1} % from what was measured.\n"
         );
     }
     let noise = 100.0 * costs.noise_ns / costs.step_ns;
-    let who = who.replacen("no rank", "No rank", 1);
-    match who.starts_with("No") {
-        true => format!("{who} stands out; the step's own noise is ± {noise:.1} %.\n"),
-        false => format!("Nothing stands out about {who}; the step's own noise is ± {noise:.1} %.\n"),
+    match who == NOBODY {
+        true => say!("No rank and no link stands out; the step's own noise is ± {noise:.1} %.\n"),
+        false => say!("Nothing stands out about {who}; the step's own noise is ± {noise:.1} %.\n"),
     }
 }
 
@@ -49,17 +52,17 @@ pub fn table(findings: &Findings, chosen: std::ops::Range<usize>, width: Option<
         let suspect = &findings.costs.suspects[index];
         let mut why = sentence(&findings.evidence[index]);
         if !suspect.is_named {
-            why.push_str("; hidden by others");
+            why.push_str(word("; hidden by others"));
         }
         if suspect.is_weak {
-            why.push_str("; it has too few peers for certainty");
+            why.push_str(word("; it has too few peers for certainty"));
         }
         table.row([
             TableCell::from(number(findings, index)),
-            findings.name_of(&suspect.who).into(),
+            opscope_say::sentence(&findings.name_of(&suspect.who)).into_owned().into(),
             format!("{} ms", milliseconds(suspect.saves_ns.max(0.0))).into(),
             format!("{} ms", milliseconds(suspect.alone_ns.max(0.0))).into(),
-            format!("step {}", suspect.since).into(),
+            say!("step {}", suspect.since).into(),
             why.into(),
         ]);
     }
@@ -90,22 +93,22 @@ const LEAST_TOLD: f64 = 5e4;
 pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> String {
     let (suspect, evidence) = (&findings.costs.suspects[index], &findings.evidence[index]);
     let name = findings.name_of(&suspect.who);
-    let mut text = format!(
+    let mut text = say!(
         "{} costs a step {} ms; alone it would cost {} ms\n",
-        bold(&printable(&name)),
+        bold(&printable(&opscope_say::sentence(&name))),
         bold(&milliseconds(suspect.saves_ns.max(0.0))),
         milliseconds(suspect.alone_ns.max(0.0))
     );
     let exceeds = match suspect.who {
-        Who::Rank(_) => "Its own work exceeds that of its peers",
-        _ => "Its transfers exceed those of its like",
+        Who::Rank(_) => word("Its own work exceeds that of its peers"),
+        _ => word("Its transfers exceed those of its like"),
     };
     let peers = match evidence.peers.is_empty() {
         true => String::new(),
-        false => format!(" (compared with {})", listed(&evidence.peers)),
+        false => say!(" (compared with {})", listed(&evidence.peers)),
     };
     let excess = milliseconds(suspect.excess_ns);
-    text.push_str(&format!("{exceeds} by {excess} ms a step{peers}\n"));
+    text.push_str(&say!("{exceeds} by {excess} ms a step{peers}\n"));
     for explanation in &evidence.causes {
         let explained = match explanation.explains_ns > 0.0 {
             true => format!("{} ms: ", milliseconds(explanation.explains_ns)),
@@ -138,9 +141,9 @@ pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> St
         text.push_str(&format!("\n{}", table.to_text(width)));
     }
     if evidence.differences.iter().any(|it| it.operator.is_on_ai_cpu()) {
-        text.push_str(&dim(
+        text.push_str(&dim(word(
             "\nWhy operators run on the AI CPU, and what to do: opscope advise --explain A04\n",
-        ));
+        )));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! Answers that are tables: where steps go, collectives, links, one collective, experts.
 
 use opscope_reach::{CollectivesRow, Experts, InstanceParts, MatrixRow, SummaryRow};
+use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Map, Value};
 
@@ -147,7 +148,7 @@ pub fn collectives_tables(rows: &[CollectivesRow]) -> Vec<Named> {
     let mut table = Table::new(columns);
     for row in rows {
         let slowest = row.slowest.as_ref().map_or_else(TableCell::missing, |(ranks, times)| {
-            let told = format!("{}: {times:.1} times as long as the median", listed(ranks));
+            let told = say!("{}: {times:.1} times as long as the median", listed(ranks));
             TableCell::new(told, serde_json::json!({ "ranks": ranks, "times": times }))
         });
         let mut cells = vec![
@@ -217,19 +218,18 @@ pub fn instance_tables(found: &[InstanceParts]) -> Vec<Named> {
                 fine(part.transfer_ns),
                 fine(part.segment_ns as f64),
                 fine(part.typical_ns),
-                TableCell::new(if part.is_last { "the others waited for it" } else { "" }, part.is_last),
+                TableCell::new(
+                    if part.is_last { word("the others waited for it") } else { "" },
+                    part.is_last,
+                ),
             ]);
         }
         let missing = match instance.missing.is_empty() {
             true => String::new(),
-            false => format!("; not recorded: {}", listed(&instance.missing)),
+            false => say!("; not recorded: {}", listed(&instance.missing)),
         };
-        let heading = format!(
-            "{} of {} in step {}{missing}",
-            instance.kind.name(),
-            instance.role.name(),
-            instance.step
-        );
+        let heading =
+            say!("{} of {} in step {}{missing}", instance.kind.name(), instance.role.name(), instance.step);
         Named { key: "parts", heading: Some(heading), table }
     };
     found.iter().map(table).collect()
@@ -259,7 +259,7 @@ pub fn experts_tables(found: &Experts) -> Vec<Named> {
             TableCell::new(format!("{:.0}", row.products), row.products),
             TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
             time(row.time_ns),
-            TableCell::new(format!("{:.2} times", row.times_mean), row.times_mean),
+            TableCell::new(say!("{:.2} times", row.times_mean), row.times_mean),
         ]);
     }
     let columns = [
@@ -274,13 +274,13 @@ pub fn experts_tables(found: &Experts) -> Vec<Named> {
         groups.row([
             TableCell::new(place.to_string(), place as u64),
             TableCell::new(listed(&row.ranks), serde_json::json!(row.ranks)),
-            TableCell::new(format!("rank {}", row.most), row.most),
+            TableCell::new(say!("rank {}", row.most), row.most),
             share(row.imbalance),
             time(row.loses_ns),
         ]);
     }
     vec![
-        Named { key: "ranks", heading: Some("Experts by rank".to_owned()), table: ranks },
-        Named { key: "groups", heading: Some("By group".to_owned()), table: groups },
+        Named { key: "ranks", heading: Some(word("Experts by rank").to_owned()), table: ranks },
+        Named { key: "groups", heading: Some(word("By group").to_owned()), table: groups },
     ]
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use opscope_reach::{Event, Findings};
+use opscope_say::say;
 use opscope_trace::LanePacker;
 use serde_json::{Value, json};
 
@@ -100,7 +101,7 @@ fn write_steps(
         out.name(rank.number, Some(0), "steps")?;
         out.slice(
             (rank.number, 0),
-            &format!("step {}", step.step),
+            &say!("step {}", step.step),
             start,
             step.duration_ns as f64,
             Value::Null,

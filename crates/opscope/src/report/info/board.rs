@@ -1,5 +1,6 @@
 //! The content of a board's `JOB*` directory, and the files that the model converter left beside a model.
 
+use opscope_say::{say, sentence, word};
 use opscope_svp::{Content, Job, RawKind, SideFiles};
 use opscope_trace::units;
 use serde_json::json;
@@ -17,7 +18,7 @@ pub fn of_job(job: &Job, facts: &mut Facts) {
     let unfinished = job.files.iter().filter(|file| !file.complete).count();
     let text = match unfinished {
         0 => format!("{}, {}", count(job.files.len(), "file"), units::bytes(bytes as f64)),
-        some => format!(
+        some => say!(
             "{}, {}, {some} of them not finished",
             count(job.files.len(), "file"),
             units::bytes(bytes as f64)
@@ -34,13 +35,13 @@ pub fn of_job(job: &Job, facts: &mut Facts) {
     facts.add("raw files", "raw_files", text, listed.collect::<Vec<_>>());
     for file in &job.files {
         let state = match file.complete {
-            true => "complete",
-            false if file.kind == RawKind::Other => "not marked as complete",
+            true => word("complete"),
+            false if file.kind == RawKind::Other => word("not marked as complete"),
             false => "NOT FINISHED",
         };
         let size = units::bytes(file.size as f64);
-        let text = format!("{size}, {state}; {}", file.kind.describe());
-        facts.add(&file.name, &format!("raw file {}", file.name), text, file.size);
+        let text = say!("{size}, {state}; {}", sentence(file.kind.describe()));
+        facts.add(&file.name, &say!("raw file {}", file.name), text, file.size);
     }
     facts.missing.extend(job.problems());
 }
@@ -53,8 +54,7 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
             Content::Layers { placements, sizes } => {
                 let on_cpu = placements.iter().filter(|placement| placement.is_on_cpu()).count();
                 let fused = placements.iter().filter(|placement| placement.fused == Some(true)).count();
-                let text =
-                    format!("{}: {on_cpu} on the CPU, {fused} fused", count(placements.len(), "layer"));
+                let text = say!("{}: {on_cpu} on the CPU, {fused} fused", count(placements.len(), "layer"));
                 let value = json!({ "layers": placements.len(), "on_cpu": on_cpu, "fused": fused });
                 facts.add(&name, &name, text, value);
                 for (size, value) in sizes {
@@ -69,7 +69,7 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
                 facts.add(
                     &name,
                     &name,
-                    format!("shapes of {}", count(*values, "value")),
+                    say!("shapes of {}", count(*values, "value")),
                     json!({ "shapes": values }),
                 );
             }
@@ -89,14 +89,14 @@ pub fn of_side_files(found: &SideFiles, facts: &mut Facts) {
     let fused = found.placements().filter(|placement| placement.fused == Some(true));
     named("fused", "layers_fused", fused.map(|it| it.name.as_str()).collect(), facts);
     for (path, problem) in &found.unreadable {
-        facts.missing.push(format!("{}: it could not be read: {problem}", path.display()));
+        facts.missing.push(say!("{}: it could not be read: {problem}", path.display()));
     }
 }
 
 fn few(names: &[&str]) -> String {
     let mut text = names.iter().take(NAMED).map(|name| printable(name)).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
-        text.push_str(&format!(" and {} more", names.len() - NAMED));
+        text.push_str(&say!(" and {} more", names.len() - NAMED));
     }
     text
 }

@@ -9,13 +9,14 @@ use std::path::Path;
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
 use opscope_model::{Dim, Model, ModelKind, StatedValue};
+use opscope_say::{say, sentence, word};
 use opscope_trace::{Attribution, DataType, FactValue, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
 
 use super::nodes::Nodes;
-use super::{Envelope, count, losses_text, padded, stated_lines};
+use super::{Envelope, count, label, losses_text, padded, stated_lines};
 use crate::profile::losses_json;
 use crate::terminal::{bold, printable};
 
@@ -38,11 +39,14 @@ impl Info {
 
     /// The kind, a line for each fact, and the problem.
     pub fn to_text(&self, path: &Path) -> String {
-        let mut text =
-            format!("{}: {}\n\n", bold(&printable(&path.display().to_string())), printable(&self.kind));
+        let mut text = format!(
+            "{}: {}\n\n",
+            bold(&printable(&path.display().to_string())),
+            printable(&sentence(&self.kind))
+        );
         text.push_str(&self.facts.to_text());
         if let Some(problem) = &self.problem {
-            let _ = writeln!(text, "{} {}", bold("damaged   "), printable(problem));
+            let _ = writeln!(text, "{} {}", label("damaged", 10), printable(&sentence(problem)));
         }
         text
     }
@@ -100,7 +104,7 @@ impl Facts {
             let title = if number == 0 { "files" } else { "" };
             self.add(
                 title,
-                &format!("file {}", file.name),
+                &say!("file {}", file.name),
                 format!("{}, {}", file.name, file.fate),
                 file.fate.to_string(),
             );
@@ -115,30 +119,35 @@ impl Facts {
     /// The metadata of a raw directory.
     pub fn raw(&mut self, profile: &Profile) {
         let devices: Vec<u32> = profile.devices.iter().map(|device| device.id()).collect();
-        let host = if profile.host.is_some() { "the host" } else { "no host" };
+        let host = if profile.host.is_some() { word("the host") } else { word("no host") };
         let numbers: Vec<String> = devices.iter().map(u32::to_string).collect();
-        let text = format!("{host}, {} ({})", count(devices.len(), "device"), numbers.join(", "));
+        let text = say!("{host}, {} ({})", count(devices.len(), "device"), numbers.join(", "));
         self.add("sources", "sources", text, json!({ "host": profile.host.is_some(), "devices": devices }));
         if profile.host.is_none() {
-            self.missing.push("the host's directory: no names of operators, no calls".to_owned());
+            self.missing.push(word("the host's directory: no names of operators, no calls").to_owned());
         }
         if profile.devices.is_empty() {
-            self.missing.push("the device's directory: no times of tasks".to_owned());
+            self.missing.push(word("the device's directory: no times of tasks").to_owned());
         }
     }
 
     /// A line each.
     pub fn to_text(&self) -> String {
-        let width =
-            self.facts.iter().map(|fact| printable(&fact.title).chars().count()).max().unwrap_or(0).max(10);
+        let width = self
+            .facts
+            .iter()
+            .map(|fact| opscope_say::width(&printable(word(&fact.title))))
+            .max()
+            .unwrap_or(0)
+            .max(10);
         let mut text = String::new();
         for fact in &self.facts {
-            let title = padded(&printable(&fact.title), width);
-            let _ = writeln!(text, "{} {}", bold(&title), printable(&fact.text));
+            let title = padded(&printable(word(&fact.title)), width);
+            let _ = writeln!(text, "{} {}", bold(&title), printable(&sentence(&fact.text)));
         }
         text.push_str(&self.losses);
         for missing in &self.missing {
-            let _ = writeln!(text, "{} {}", bold(&padded("missing", width)), printable(missing));
+            let _ = writeln!(text, "{} {}", label("missing", width), printable(&sentence(missing)));
         }
         text
     }
@@ -170,7 +179,7 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
     };
     if model.kind() == ModelKind::Onnx {
         let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
-        facts.add("operators", "opsets", format!("of {text}"), json!(opsets));
+        facts.add("operators", "opsets", say!("of {text}"), json!(opsets));
     }
     stated(model, facts);
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
@@ -186,13 +195,14 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
                 continue;
             }
             let declared = value.declared();
-            let shape =
-                declared.as_ref().map_or("of an undeclared type".to_owned(), opscope_run::declared_text);
+            let shape = declared
+                .as_ref()
+                .map_or(word("of an undeclared type").to_owned(), opscope_run::declared_text);
             if title == "input"
                 && model.kind() == ModelKind::Onnx
                 && declared.and_then(|it| it.dims).is_some_and(|dims| dims.iter().any(is_open))
             {
-                facts.missing.push(format!(
+                facts.missing.push(say!(
                     "the size of open dimensions of '{}': run asks for them",
                     printable(value.name)
                 ));
@@ -213,7 +223,7 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
         elements = elements.saturating_add(size);
         bytes = bytes.saturating_add(declared.data_type.bytes(size).unwrap_or(0));
     }
-    let text = format!("{elements} in {}, {}", count(tensors, "tensor"), units::bytes(bytes as f64));
+    let text = say!("{elements} in {}, {}", count(tensors, "tensor"), units::bytes(bytes as f64));
     facts.add(
         "weights",
         "weights",
@@ -222,7 +232,7 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
     );
     origins(model, facts);
     if let Err(error) = model.check_external_data() {
-        facts.missing.push(format!("weights: {error}"));
+        facts.missing.push(say!("weights: {error}"));
     }
 }
 
@@ -241,7 +251,7 @@ fn stated(model: &Model, facts: &mut Facts) {
         facts.losses = provenance
             .losses
             .iter()
-            .map(|loss| format!("{}       {}\n", bold("lost"), printable(loss)))
+            .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
             .collect();
         facts.add("losses", "losses", provenance.losses.len().to_string(), lost.collect::<Vec<_>>());
     }
@@ -254,7 +264,7 @@ fn origins(model: &Model, facts: &mut Facts) {
     let (operators, before) =
         fused.fold((0, 0), |(operators, before), origin| (operators + 1, before + origin.names.len()));
     if operators > 0 {
-        let text = format!("{} of {before} before (opscope fusion lists them)", count(operators, "operator"));
+        let text = say!("{} of {before} before (opscope fusion lists them)", count(operators, "operator"));
         facts.add("fused", "fused", text, json!({ "operators": operators, "before": before }));
     }
     let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
@@ -284,7 +294,7 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     }
     for (_, device) in trace.devices.iter() {
         let named = format!("{} {} {}", device.kind.name(), device.number, text(device.name));
-        let key = format!("device {}", device.number);
+        let key = say!("device {}", device.number);
         facts.add("device", &key, named.trim_end().to_owned(), text(device.name));
     }
     let models: Vec<&str> =
@@ -294,17 +304,12 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     }
     let warm_up = trace.iterations.warm_up().iter().filter(|&&warm_up| warm_up).count();
     let iterations = trace.iterations.len();
-    let note = if warm_up > 0 { format!(", {warm_up} of them to warm up") } else { String::new() };
+    let note = if warm_up > 0 { say!(", {warm_up} of them to warm up") } else { String::new() };
     let value = json!({ "count": iterations, "warm_up": warm_up });
     facts.add("iterations", "iterations", format!("{iterations}{note}"), value);
     if !trace.unrecorded_iterations.is_empty() {
         let unrecorded = trace.unrecorded_iterations.len();
-        facts.add(
-            "unrecorded",
-            "unrecorded_iterations",
-            format!("{unrecorded} more, timed only"),
-            unrecorded,
-        );
+        facts.add("unrecorded", "unrecorded_iterations", say!("{unrecorded} more, timed only"), unrecorded);
     }
     of_tasks(trace, facts);
     let mut levels: BTreeMap<&str, usize> = BTreeMap::new();
@@ -322,24 +327,19 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     facts.add(
         "counters",
         "counters",
-        format!("{} with {}{list}", names.len(), count(trace.samples.len(), "sample")),
+        say!("{} with {}{list}", names.len(), count(trace.samples.len(), "sample")),
         value,
     );
     if !trace.readings.is_empty() {
         let metrics = count(trace.metrics.len(), "metric");
         let value = json!({ "tasks": trace.readings.len(), "metrics": trace.metrics.len() });
-        facts.add(
-            "hardware",
-            "metrics",
-            format!("{metrics} of {}", count(trace.readings.len(), "task")),
-            value,
-        );
+        facts.add("hardware", "metrics", say!("{metrics} of {}", count(trace.readings.len(), "task")), value);
     }
     let stated = stated_lines(trace);
     for (number, line) in stated.iter().enumerate() {
         facts.add(
             if number == 0 { "stated" } else { "" },
-            &format!("stated {}", number + 1),
+            &say!("stated {}", number + 1),
             line.clone(),
             line.clone(),
         );
@@ -347,7 +347,7 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
     if !trace.launch_sites.is_empty() {
         let known = trace.launch_sites.len();
         let stacks = trace.launch_sites.stack().iter().flatten().count();
-        let text = format!("known for {}, with the program's lines for {stacks}", count(known, "task"));
+        let text = say!("known for {}, with the program's lines for {stacks}", count(known, "task"));
         facts.add("origins", "launch_sites", text, json!({ "tasks": known, "with_stacks": stacks }));
     }
     facts.losses = losses_text(trace);
@@ -359,7 +359,7 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
     let mut units: BTreeMap<&str, usize> = BTreeMap::new();
     trace.tasks.unit().iter().for_each(|unit| *units.entry(unit.name()).or_default() += 1);
     let named = if units.is_empty() { String::new() } else { format!(": {}", most_frequent(&units)) };
-    let text = format!("{} on {}{named}", trace.tasks.len(), count(trace.streams.len(), "stream"));
+    let text = say!("{} on {}{named}", trace.tasks.len(), count(trace.streams.len(), "stream"));
     let value = json!({ "count": trace.tasks.len(), "streams": trace.streams.len(), "units": units });
     facts.add("tasks", "tasks", text, value);
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
@@ -372,14 +372,16 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
 /// Parts of a profile that one might look for in vain.
 fn missing(trace: &Trace, facts: &mut Facts) {
     if trace.tasks.is_empty() && trace.api_calls.is_empty() && !trace.figures.is_empty() {
-        let all = "tasks, calls, times: this file only sums up; give the folder that it is in, or its timeline, \
-                   database, kernel_details.csv or op_summary_*.csv";
+        let all = word(
+            "tasks, calls, times: this file only sums up; give the folder that it is in, or its timeline, \
+                   database, kernel_details.csv or op_summary_*.csv",
+        );
         facts.missing.push(all.to_owned());
         return;
     }
     let operators = &trace.operators;
     let ran = |id: &usize| operators.attribution()[*id] != Attribution::Removed;
-    let share = |known: usize| format!("{known} of {}", operators.len());
+    let share = |known: usize| say!("{known} of {}", operators.len());
     let flops = (0..operators.len()).filter(ran).filter(|&id| operators.flops()[id].is_some()).count();
     let shapes = operators.first_input().iter().zip(operators.first_output());
     let shapes = shapes.filter(|(input, output)| input.is_some() || output.is_some()).count();
@@ -387,24 +389,30 @@ fn missing(trace: &Trace, facts: &mut Facts) {
     let waits = trace.tasks.wait().iter().any(Option::is_some);
     let launched = trace.tasks.launched_by().iter().any(Option::is_some);
     let checks = [
-        (trace.tasks.is_empty(), "tasks: nothing tells what executed".to_owned()),
-        (trace.iterations.is_empty(), "iterations: figures are of the whole profile".to_owned()),
-        (!trace.tasks.is_empty() && operators.is_empty(), "operators: tasks have names only".to_owned()),
-        (!operators.is_empty() && shapes == 0, "shapes of operators".to_owned()),
-        (!operators.is_empty() && flops == 0, "operations of operators: no rates, no roofline".to_owned()),
+        (trace.tasks.is_empty(), word("tasks: nothing tells what executed").to_owned()),
+        (trace.iterations.is_empty(), word("iterations: figures are of the whole profile").to_owned()),
+        (
+            !trace.tasks.is_empty() && operators.is_empty(),
+            word("operators: tasks have names only").to_owned(),
+        ),
+        (!operators.is_empty() && shapes == 0, word("shapes of operators").to_owned()),
+        (
+            !operators.is_empty() && flops == 0,
+            word("operations of operators: no rates, no roofline").to_owned(),
+        ),
         (
             flops > 0 && flops < operators.len(),
-            format!("operations of some operators: known for {}", share(flops)),
+            say!("operations of some operators: known for {}", share(flops)),
         ),
-        (shapes > 0 && typed == 0, "types of elements".to_owned()),
-        (trace.api_calls.is_empty(), "calls of the host".to_owned()),
+        (shapes > 0 && typed == 0, word("types of elements").to_owned()),
+        (trace.api_calls.is_empty(), word("calls of the host").to_owned()),
         (
             !trace.tasks.is_empty() && !waits && !launched,
-            "waiting: how long tasks were queued isn't recorded".to_owned(),
+            word("waiting: how long tasks were queued isn't recorded").to_owned(),
         ),
         (
             trace.clock.unix_zero.is_none(),
-            "the wall-clock time: it can't be laid over another profile".to_owned(),
+            word("the wall-clock time: it can't be laid over another profile").to_owned(),
         ),
     ];
     facts.missing.extend(checks.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what));
@@ -418,7 +426,7 @@ fn most_frequent(counts: &BTreeMap<&str, usize>) -> String {
     let named = sorted.iter().take(NAMED).map(|(word, count)| format!("{word} {count}"));
     let mut text = named.collect::<Vec<_>>().join(", ");
     if sorted.len() > NAMED {
-        let _ = write!(text, ", {} more kinds", sorted.len() - NAMED);
+        let _ = write!(text, "{}", say!(", {} more kinds", sorted.len() - NAMED));
     }
     text
 }

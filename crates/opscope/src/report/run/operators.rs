@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use opscope_analyze::OperatorCost;
 pub use opscope_analyze::signature::{data_type, shapes};
+use opscope_say::say;
 use opscope_trace::{Attribution, EngineName, Nanoseconds, Operator, OperatorId, StringId, Trace};
 
 /// The operator of a cost, as far as it is known.
@@ -28,7 +29,7 @@ pub fn operator_kind(trace: &Trace, op_type: StringId, engine_type: Option<Strin
     } else if op_type.contains('+') && !engine_type.contains('+') {
         format!("{engine_type} ({spaced})")
     } else {
-        format!("{spaced} (run as {})", engine_type.replace('+', " + "))
+        say!("{spaced} (run as {})", engine_type.replace('+', " + "))
     }
 }
 

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use opscope_analyze::{CallKinds, OperatorCost, Phase, Statistics};
+use opscope_say::{say, word};
 use opscope_trace::{Bytes, Nanoseconds, Trace, units};
 
 use super::operators::{engine_types, operator_kind, rate, row, shapes};
 use super::{Matching, RunReport};
 use crate::report::table::UNKNOWN;
-use crate::report::{Table, TableColumn, count, latency, losses_text, ranges_text, shown};
+use crate::report::{Table, TableColumn, count, label, latency, losses_text, ranges_text, shown};
 use crate::terminal::{bold, dim, printable};
 
 /// The answer with the `top` most costly operators and types (0 is all), for a terminal of the
@@ -18,7 +19,7 @@ pub fn to_text(report: &RunReport<'_>, top: usize, width: Option<u16>) -> String
     heading(&mut text, report);
     figures(&mut text, report);
     if report.summary.operators.is_empty() {
-        text.push_str("\nNo operator was recorded.\n");
+        text.push_str(word("\nNo operator was recorded.\n"));
         let ranges = ranges_text(report.trace, top, width);
         if !ranges.is_empty() {
             let _ = write!(text, "\n{ranges}");
@@ -39,17 +40,17 @@ fn heading(text: &mut String, report: &RunReport<'_>) {
     let run = &trace.run;
     let engine = run.engine.map(|engine| {
         let version = run.engine_version.as_deref().unwrap_or_default();
-        format!("{} {version}", engine.name()).trim_end().to_owned()
+        say!("{} {version}", engine.name()).trim_end().to_owned()
     });
     let mut parts: Vec<String> = model.map(|name| bold(&printable(name))).into_iter().collect();
-    parts.extend(engine.map(|engine| format!("on {}", printable(&engine))));
+    parts.extend(engine.map(|engine| say!("on {}", printable(&engine))));
     if let (Some(optimization), Some(threads)) = (run.optimization, run.threads) {
         let threads = count(threads as usize, "thread");
-        parts.push(dim(&format!("(optimization {}, {threads})", optimization.name())));
+        parts.push(dim(&say!("(optimization {}, {threads})", optimization.name())));
     }
     if parts.is_empty() {
         // Formats that name neither: then it is said what was read.
-        let chip = run.chip.as_ref().map(|chip| format!("on {}", printable(chip)));
+        let chip = run.chip.as_ref().map(|chip| say!("on {}", printable(chip)));
         parts.extend(run.format.map(|format| bold(format.name())).into_iter().chain(chip));
     }
     if !parts.is_empty() {
@@ -61,7 +62,7 @@ fn heading(text: &mut String, report: &RunReport<'_>) {
 fn figures(text: &mut String, report: &RunReport<'_>) {
     let (trace, summary) = (report.trace, &report.summary);
     let mut line = |title: &str, content: String| {
-        let _ = writeln!(text, "{} {content}", bold(&format!("{title:9}")));
+        let _ = writeln!(text, "{} {content}", label(title, 9));
     };
     if let Some(latency) = summary.latency {
         let runs = trace.run.summed_runs.filter(|_| latency.count == 1);
@@ -69,7 +70,7 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
             "latency",
             match runs {
                 Some(runs) => {
-                    format!(
+                    say!(
                         "mean {} of {runs} inferences, which the profile sums up",
                         units::duration(latency.mean)
                     )
@@ -79,7 +80,7 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
         );
     }
     if !trace.run.layer_times.is_placed() {
-        line("times", dim(trace.run.layer_times.name()));
+        line("times", dim(word(trace.run.layer_times.name())));
     }
     if let Some(recorded) = &summary.recorded {
         line("recorded", latency::recorded(recorded, summary.recording_ratio));
@@ -88,7 +89,7 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
         let mean = units::duration(warm_up.mean);
         line(
             "warm-up",
-            format!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")),
+            say!("mean {mean} of {} left out of all other figures", count(warm_up.count, "iteration")),
         );
     }
     let kinds = CallKinds::of(trace);
@@ -104,7 +105,7 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
         .collect();
     // A profile of many calls (every launch of a kernel) has no use for a list of them.
     if (1..=8).contains(&phases.len()) {
-        line("before", phases.join(", "));
+        line("before", phases.join(word(", ")));
     }
     if !summary.operators.is_empty() {
         line("inside", coverage(report));
@@ -115,15 +116,15 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
     if let Some(peak) = trace.run.peak_memory {
         let size = |bytes: Bytes| units::bytes(bytes.0 as f64);
         let start = trace.run.memory_at_start.map(size);
-        let start = start.map_or(String::new(), |start| format!(", {start} of it once the model was loaded"));
-        line("memory", format!("peak {}{start}", size(peak)));
+        let start = start.map_or(String::new(), |start| say!(", {start} of it once the model was loaded"));
+        line("memory", say!("peak {}{start}", size(peak)));
     }
     text.push_str(&losses_text(trace));
 }
 
 fn distribution(latency: &Statistics) -> String {
     if latency.count == 1 {
-        return format!("{} in the only iteration", units::duration(latency.mean));
+        return say!("{} in the only iteration", units::duration(latency.mean));
     }
     let figures = [
         ("median", latency.median),
@@ -134,9 +135,9 @@ fn distribution(latency: &Statistics) -> String {
         ("max", latency.max),
     ];
     let figures: Vec<String> =
-        figures.iter().map(|(name, time)| format!("{name} {}", units::duration(*time))).collect();
+        figures.iter().map(|(name, time)| format!("{} {}", word(name), units::duration(*time))).collect();
     let variation = units::percent(latency.coefficient_of_variation);
-    format!("{}, cv {variation} of {}", figures.join(", "), count(latency.count, "iteration"))
+    say!("{}, cv {variation} of {}", figures.join(word(", ")), count(latency.count, "iteration"))
 }
 
 fn coverage(report: &RunReport<'_>) -> String {
@@ -147,14 +148,14 @@ fn coverage(report: &RunReport<'_>) -> String {
     if !report.trace.run.layer_times.is_placed() {
         let operators = count(summary.operators.len(), "operator");
         let inside = units::duration(summary.inside);
-        return format!("{inside} in {operators}; the time between them wasn't recorded");
+        return say!("{inside} in {operators}; the time between them wasn't recorded");
     }
     let iteration = match () {
-        () if summary.is_of_whole_profile => "the whole profile",
-        () if summary.scale == 1.0 => "an iteration",
-        () => "a recorded iteration",
+        () if summary.is_of_whole_profile => word("the whole profile"),
+        () if summary.scale == 1.0 => word("an iteration"),
+        () => word("a recorded iteration"),
     };
-    format!(
+    say!(
         "{} ({}) of {iteration} lies inside {}, {} ({}) between them",
         units::duration(summary.inside),
         share(summary.inside),
@@ -171,26 +172,29 @@ fn matching(matching: Matching) -> Option<String> {
         return None;
     }
     let run = matching.exact + matching.fused;
-    let mut text = format!("{} run as {}", count(nodes - matching.removed, "node"), count(run, "operator"));
+    let mut text = say!("{} run as {}", count(nodes - matching.removed, "node"), count(run, "operator"));
     for (number, what) in [
         (matching.fused, "fused"),
         (matching.engine, "added by the engine"),
         (matching.unattributed, "without a node in the graph"),
     ] {
         if number > 0 {
-            let _ = write!(text, ", {number} {what}");
+            let _ = write!(text, "{}", say!(", {number} {what}", what = word(what)));
         }
     }
     if matching.removed > 0 {
-        let _ = write!(text, "; {} removed before running", count(matching.removed, "node"));
+        let _ = write!(text, "{}", say!("; {} removed before running", count(matching.removed, "node")));
     }
     Some(text)
 }
 
 fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, operators) = (report.trace, &report.summary.operators);
-    let _ =
-        writeln!(text, "\n{} by their own time{}", shown(top, operators.len(), "operator"), order(report));
+    let _ = writeln!(
+        text,
+        "{}",
+        say!("\n{} by their own time{}", shown(top, operators.len(), "operator"), order(report))
+    );
     let scale = report.summary.scale;
     let mut columns = vec![TableColumn::number("#")];
     columns.extend(latency::time_columns(scale));
@@ -232,10 +236,10 @@ fn operators(text: &mut String, report: &RunReport<'_>, top: usize, width: Optio
 fn order(report: &RunReport<'_>) -> &'static str {
     match report.summary.iterations {
         1 if report.summary.is_of_whole_profile && !report.trace.iterations.is_empty() => {
-            " in the whole profile"
+            word(" in the whole profile")
         }
         1 => "",
-        _ => " in a typical iteration",
+        _ => word(" in a typical iteration"),
     }
 }
 
@@ -253,19 +257,23 @@ fn disturbed<'c>(trace: &Trace, shown: impl Iterator<Item = &'c OperatorCost>) -
         .map(|cost| {
             let (all, name) = (cost.per_iteration, printable(trace.strings.get(cost.name)));
             let figures = [all.median, all.mean, all.max].map(units::duration);
-            format!("{name} (median {}, mean {}, max {})", figures[0], figures[1], figures[2])
+            say!("{name} (median {}, mean {}, max {})", figures[0], figures[1], figures[2])
         })
         .collect();
     if named.is_empty() {
         return String::new();
     }
-    let note = "Times are medians; single iterations make the mean much longer of";
-    format!("{}\n", dim(&format!("{note} {}", named.join(", "))))
+    let names = named.join(word(", "));
+    format!("{}\n", dim(&say!("Times are medians; single iterations make the mean much longer of {names}")))
 }
 
 fn types(text: &mut String, report: &RunReport<'_>, top: usize, width: Option<u16>) {
     let (trace, types) = (report.trace, &report.summary.types);
-    let _ = writeln!(text, "\n{} by operators' own time{}", shown(top, types.len(), "type"), order(report));
+    let _ = writeln!(
+        text,
+        "{}",
+        say!("\n{} by operators' own time{}", shown(top, types.len(), "type"), order(report))
+    );
     let scale = report.summary.scale;
     let mut columns = vec![TableColumn::number("#")];
     columns.extend(latency::time_columns(scale));

@@ -13,6 +13,7 @@ use opscope_board::{
     test_connection,
 };
 use opscope_open::Source;
+use opscope_say::{say, word};
 use opscope_svp::Job;
 
 use self::options::{COUNTERS, Style};
@@ -56,12 +57,12 @@ fn test(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<()> {
     let reached = test_connection(&config, &host_keys(arguments)?, &timeouts(arguments))?;
     let free = reached
         .free
-        .map_or_else(String::new, |free| format!(", {} left", opscope_trace::units::bytes(free as f64)));
+        .map_or_else(String::new, |free| say!(", {} left", opscope_trace::units::bytes(free as f64)));
     let what = match reached.has_ascend {
-        true => "an Ascend processor is there (/dev/davinci*)",
-        false => "no Ascend processor (/dev/davinci*), so acl.json gets a board's keys",
+        true => word("an Ascend processor is there (/dev/davinci*)"),
+        false => word("no Ascend processor (/dev/davinci*), so acl.json gets a board's keys"),
     };
-    Ok(terminal.print(&format!(
+    Ok(terminal.print(&say!(
         "{}@{}:{} answers: {}; projects go below {}{free}; {what}\n\
          The connection works. To collect: opscope collect --config {} --main PROGRAM\n",
         config.user,
@@ -75,11 +76,11 @@ fn test(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<()> {
 
 /// Reads how to reach the board.
 fn config(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<BoardConfig> {
-    let Some(path) = &arguments.config else { bail!("--config is needed to reach a board") };
+    let Some(path) = &arguments.config else { bail!("{}", say!("--config is needed to reach a board")) };
     let config = BoardConfig::read(path)?;
     let has_password = config.password.as_ref().is_some_and(|password| !password.is_empty());
     if has_password && BoardConfig::is_open_to_others(path) {
-        terminal.warn(&format!(
+        terminal.warn(&say!(
             "{}: others can read the password in it; run 'chmod 600' on it, or remove it when you are done",
             path.display()
         ));
@@ -89,7 +90,7 @@ fn config(arguments: &BoardArguments, terminal: &Terminal) -> anyhow::Result<Boa
 
 fn host_keys(arguments: &BoardArguments) -> anyhow::Result<HostKeys> {
     let Some(known_hosts) = arguments.known_hosts.clone().or_else(known_hosts) else {
-        bail!("there is no home folder with known hosts; name a file with --known-hosts");
+        bail!("{}", say!("there is no home folder with known hosts; name a file with --known-hosts"));
     };
     Ok(HostKeys { known_hosts, accept_new: arguments.accept_new_host_key })
 }
@@ -111,18 +112,18 @@ fn request(
     terminal: &Terminal,
 ) -> anyhow::Result<Request> {
     let (Some(main), Some(config_path)) = (&arguments.main, &arguments.config) else {
-        bail!("--main and --config are needed to collect on a board");
+        bail!("{}", say!("--main and --config are needed to collect on a board"));
     };
     let config = config(arguments, terminal)?;
     hardware.check().map_err(UsageError)?;
     if config.board_mount.is_some() || config.host_mount.is_some() {
         terminal.note(
-            "BOARD_MOUNT_PATH and HOST_MOUNT_PATH are not used: results come back over SSH; to have the board mount \
-             a folder, give --nfs SERVER:PATH",
+            word("BOARD_MOUNT_PATH and HOST_MOUNT_PATH are not used: results come back over SSH; to have the board mount \
+             a folder, give --nfs SERVER:PATH"),
         );
     }
     if arguments.aac_metrics != COUNTERS {
-        terminal.note(&format!(
+        terminal.note(&say!(
             "--aac_metrics {}: the board knows {COUNTERS} only, and collects no counters of its engine",
             arguments.aac_metrics
         ));
@@ -134,7 +135,7 @@ fn request(
     let output = output.map_or_else(|| project.join("profiling"), Path::to_owned);
     let words = program_arguments.iter().map(|word| match word.to_str() {
         Some(word) => Ok(word.to_owned()),
-        None => bail!("{}: an argument for the board must be UTF-8", word.display()),
+        None => bail!("{}", say!("{}: an argument for the board must be UTF-8", word.display())),
     });
     Ok(Request {
         host_keys: host_keys(arguments)?,
@@ -172,7 +173,7 @@ fn request(
 /// vendor's samples.
 fn project_of(main: &Path) -> anyhow::Result<PathBuf> {
     let main = std::path::absolute(main)?;
-    let Some(folder) = main.parent() else { bail!("{}: this is no program", main.display()) };
+    let Some(folder) = main.parent() else { bail!("{}", say!("{}: this is no program", main.display())) };
     let is_out = folder.file_name().is_some_and(|name| name == "out");
     Ok(folder.parent().filter(|_| is_out).unwrap_or(folder).to_owned())
 }
@@ -183,7 +184,7 @@ fn known_hosts() -> Option<PathBuf> {
 
 fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, terminal: &Terminal) -> Exit {
     let (files, unchanged) = collected.uploaded;
-    terminal.detail(&format!("uploaded {files} files; {unchanged} were on the board already"));
+    terminal.detail(&say!("uploaded {files} files; {unchanged} were on the board already"));
     let (mut failed, mut interrupted) = (false, false);
     for profile in &collected.profiles {
         let read = Source::at(profile).map_err(anyhow::Error::from).and_then(|source| match source.board() {
@@ -198,42 +199,42 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
     }
     let is_empty = collected.profiles.is_empty();
     if is_empty {
-        terminal.warn(&format!("the board left no JOB or PROF directory: {}", why_nothing(arguments)));
+        terminal.warn(&say!("the board left no JOB or PROF directory: {}", why_nothing(arguments)));
     }
     for profile in &collected.profiles {
         // The path goes last, where scripts look for it.
-        terminal.note(&format!("collected in {}", profile.display()));
+        terminal.note(&say!("collected in {}", profile.display()));
     }
     match collected.end {
         ProgramEnd::Status(_) if interrupted => Exit::Interrupted,
         ProgramEnd::Status(0) if failed || (is_empty && arguments.switch == OnOff::On) => Exit::Failed,
         ProgramEnd::Status(status) => Exit::Status(u8::try_from(status).unwrap_or(u8::MAX)),
         ProgramEnd::Killed(signal) => {
-            terminal.error(&format!("the program on the board was ended by signal {signal}"));
+            terminal.error(&say!("the program on the board was ended by signal {signal}"));
             Exit::Status(OWN_FAILURE)
         }
         ProgramEnd::TimedOut(timeout) => {
             let seconds = timeout.as_secs_f64();
-            terminal.error(&format!(
+            terminal.error(&say!(
                 "the program on the board did not end within {seconds} s and was stopped; see --timeout"
             ));
             Exit::Status(OWN_FAILURE)
         }
         ProgramEnd::Interrupted => {
-            terminal.note("the program on the board was stopped");
+            terminal.note(word("the program on the board was stopped"));
             Exit::Interrupted
         }
         ProgramEnd::DiskFull => {
             terminal.error(
-                "the program has ended, and the board's disk is so full that how it ended could not be noted: its \
-                 results may be cut off; make room there, or mount a folder of this machine with --nfs SERVER:PATH",
+                word("the program has ended, and the board's disk is so full that how it ended could not be noted: its \
+                 results may be cut off; make room there, or mount a folder of this machine with --nfs SERVER:PATH"),
             );
             Exit::Status(OWN_FAILURE)
         }
         ProgramEnd::Vanished => {
             terminal.error(
-                "the program is gone from the board, and how it ended was not noted: was the board restarted, or \
-                 short of memory?",
+                word("the program is gone from the board, and how it ended was not noted: was the board restarted, or \
+                 short of memory?"),
             );
             Exit::Status(OWN_FAILURE)
         }
@@ -251,7 +252,7 @@ fn finish_job(
     let job = source.path();
     if !arguments.all || interrupted {
         for problem in Job::open(job).map(|job| job.problems()).unwrap_or_default() {
-            terminal.warn(&format!("{}: {problem}", job.display()));
+            terminal.warn(&say!("{}: {problem}", job.display()));
         }
         return Ok(());
     }
@@ -264,12 +265,12 @@ fn finish_job(
     };
     profile::warn(&trace, job, terminal);
     for it in board::missing(job, &trace) {
-        terminal.warn(&format!("missing: {}: {}", it.what, it.how));
+        terminal.warn(&say!("missing: {}: {}", it.what, it.how));
     }
     let written = board::write(&exports, (true, true), options.table_format(), job)?;
     board::tell_kept(&written, terminal);
     if !written.files.is_empty() {
-        terminal.note(&format!("wrote {} files below {}", written.files.len(), job.display()));
+        terminal.note(&say!("wrote {} files below {}", written.files.len(), job.display()));
     }
     Ok(())
 }
@@ -277,15 +278,15 @@ fn finish_job(
 /// Why a program may have left nothing.
 fn why_nothing(arguments: &BoardArguments) -> &'static str {
     match arguments.switch {
-        _ if arguments.collector.is_some() => {
+        _ if arguments.collector.is_some() => word(
             "is the library of --collector built for the board's processor and C library (what its loader says \
-             stands above), and is the program linked with the runtime's shared library?"
-        }
-        OnOff::Off => "profiling was switched off",
-        OnOff::On => {
+             stands above), and is the program linked with the runtime's shared library?",
+        ),
+        OnOff::Off => word("profiling was switched off"),
+        OnOff::On => word(
             "does the program call svp_acl_init() (on an Ascend host, aclInit()) with the path of acl.json (not \
              NULL), execute the model, and call svp_acl_finalize() (aclFinalize())? Was a board's model converted \
-             with --online_model_type=2?"
-        }
+             with --online_model_type=2?",
+        ),
     }
 }

@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use opscope_board::{Output, Progress};
 use opscope_run::Interrupt;
+use opscope_say::word;
 
 use crate::interrupt;
 use crate::terminal::{Terminal, printable};
@@ -53,9 +54,9 @@ impl Progress for Reporter<'_> {
         match runs {
             true => self.stop = Some(interrupt::of_waiting()),
             false => {
-                interrupt::set_last_words(
+                interrupt::set_last_words(word(
                     "interrupted; the results are on the board: the same command with --resume brings the rest",
-                );
+                ));
                 interrupt::release();
             }
         }

@@ -4,6 +4,7 @@
 mod table;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use opscope_say::{say, word};
 
 use self::table::{METRICS, SWITCHES, Values};
 use crate::terminal::Terminal;
@@ -110,28 +111,28 @@ impl HardwareSwitches {
     pub fn tell(&self, asks_ascendcl: bool, terminal: &Terminal) {
         let (asked, others): (Vec<_>, Vec<_>) = self.wanting().partition(|name| is_asked(name));
         if !others.is_empty() {
-            terminal.note(&format!(
+            terminal.note(&say!(
                 "AscendCL's interface for programs doesn't record {}; CANN's own msprof does, on the host with the \
                  processor, and opscope reads what it leaves",
                 listed(&others)
             ));
         }
         if !asked.is_empty() && !asks_ascendcl {
-            terminal.note(&format!(
+            terminal.note(&say!(
                 "nothing is recorded for {} this way: give --via=files, without --dynamic",
                 listed(&asked)
             ));
         }
         if let Some(registers) = self.value("aic-metrics").filter(|value| value.starts_with("Custom:")) {
-            terminal.warn(&format!(
+            terminal.warn(&say!(
                 "--aic-metrics={registers}: AscendCL's interface for programs knows groups of counters only, so none \
                  is recorded; name one of {}, or have CANN's own msprof record the registers",
                 METRICS.join(", ")
             ));
         } else if asks_ascendcl && self.value("aic-metrics").is_some() && !self.counts_cores() {
-            terminal.warn(
+            terminal.warn(word(
                 "--aic-metrics: counters are off with this --task-time; --ai-core=on has them recorded",
-            );
+            ));
         }
     }
 
@@ -139,7 +140,7 @@ impl HardwareSwitches {
     pub fn tell_unrecorded(&self, terminal: &Terminal) {
         let asked: Vec<&str> = self.wanting().filter(|name| is_asked(name)).collect();
         if !asked.is_empty() {
-            terminal.note(&format!(
+            terminal.note(&say!(
                 "AscendCL wrote no profile, so nothing was recorded for {}: the program must run on a host with CANN's \
                  runtime, and call aclInit, aclrtSetDevice and aclFinalize",
                 listed(&asked)

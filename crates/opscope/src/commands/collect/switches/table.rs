@@ -1,5 +1,7 @@
 //! The switches by name: their values, checked, and their meaning.
 
+use opscope_say::say;
+
 /// Every switch with its values and its meaning.
 pub const SWITCHES: &[(&str, Values, &str)] = &[
     (
@@ -115,10 +117,10 @@ impl Values {
     pub fn check(&self, name: &str, value: &str) -> Result<(), String> {
         match self {
             Self::OneOf(values) if values.contains(&value) => Ok(()),
-            Self::OneOf(values) => Err(format!("--{name}: '{value}' is none of {}", values.join(", "))),
+            Self::OneOf(values) => Err(say!("--{name}: '{value}' is none of {}", values.join(", "))),
             Self::Number { least, most, unit } => match value.parse::<u64>() {
                 Ok(number) if (*least..=*most).contains(&number) => Ok(()),
-                _ => Err(format!("--{name}: expected {least} to {most} {unit}, found '{value}'")),
+                _ => Err(say!("--{name}: expected {least} to {most} {unit}, found '{value}'")),
             },
             Self::Metrics => check_metrics(name, value),
             Self::Devices
@@ -126,10 +128,8 @@ impl Values {
             {
                 Ok(())
             }
-            Self::Devices => {
-                Err(format!("--{name}: expected all, or numbers between commas, found '{value}'"))
-            }
-            Self::Text if value.trim().is_empty() => Err(format!("--{name}: expected a value")),
+            Self::Devices => Err(say!("--{name}: expected all, or numbers between commas, found '{value}'")),
+            Self::Text if value.trim().is_empty() => Err(say!("--{name}: expected a value")),
             Self::Text => Ok(()),
         }
     }
@@ -144,10 +144,10 @@ fn check_metrics(name: &str, value: &str) -> Result<(), String> {
     };
     match value.strip_prefix("Custom:") {
         None if METRICS.contains(&value) => Ok(()),
-        None => Err(format!("--{name}: '{value}' is none of {}, Custom:0x49,...", METRICS.join(", "))),
+        None => Err(say!("--{name}: '{value}' is none of {}, Custom:0x49,...", METRICS.join(", "))),
         Some(registers) => match registers.split(',').collect::<Vec<_>>() {
             list if list.len() <= MOST_REGISTERS && list.iter().all(|it| is_register(it)) => Ok(()),
-            _ => Err(format!(
+            _ => Err(say!(
                 "--{name}: expected at most {MOST_REGISTERS} registers from 0x1 to 0x7FFFFFFF after Custom:, found \
                  '{registers}'"
             )),
