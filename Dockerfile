@@ -7,7 +7,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opscope
 COPY . .
-RUN cargo build --release --locked --package opscope && strip target/release/opscope
+RUN cargo build --release --locked --package opscope --features datafusion && strip target/release/opscope
 
 FROM debian:bookworm-slim
 # Git is there for pipelines that check out the state before a change.
