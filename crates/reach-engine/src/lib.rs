@@ -1,7 +1,7 @@
 //! Questions in SQL to the set of many ranks, answered by DataFusion within this process.
 //!
-//! Without the feature `datafusion` the crate is empty, because DataFusion takes longer to build than all the rest of
-//! opscope.
+//! Without the feature `datafusion` the crate is empty, because DataFusion takes half an hour of processor time
+//! to build.
 //!
 //! ```no_run
 //! use opscope_reach_engine::{Engine, EngineError, Limits};
