@@ -24,9 +24,18 @@ pub struct TooMuchMemory {
     pub allowed: u64,
 }
 
+/// The bytes that the user said.
+static SAID: OnceLock<u64> = OnceLock::new();
+
 /// Allows so many bytes, once, before anybody asks.
 pub fn allow(bytes: u64) {
+    let _ = SAID.set(bytes);
     let _ = ALLOWED.set(bytes);
+}
+
+/// How many bytes may be taken, where the user said so.
+pub fn asked_for() -> Option<u64> {
+    SAID.get().copied()
 }
 
 /// How many bytes may be taken.

@@ -540,21 +540,3 @@ fn every_query_runs_on_duckdb_and_agrees_with_the_commands() {
     let one = place.done(&["cluster", "queries", "waits"]).stdout;
     assert!(one.starts_with("-- Whom others wait for") && one.trim_end().ends_with(';'), "{one}");
 }
-
-#[test]
-fn a_free_question_is_handed_on_to_an_engine() {
-    let place = Place::new();
-    let folder = sample(&place, "db", &["--ranks", "2"]);
-    place.done(&["cluster", "import", &folder, "-o", "set"]);
-    let says =
-        ["without an engine", "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))"];
-    place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
-    let makes_one = "opscope cluster import FOLDER -o SET";
-    place.fails(
-        1,
-        &["nowhere: there is nothing here", makes_one],
-        &["cluster", "sql", "nowhere", "SELECT 1"],
-    );
-    std::fs::create_dir(place.path("plain")).unwrap();
-    place.fails(1, &["plain: this is no set", makes_one], &["cluster", "sql", "plain", "SELECT 1"]);
-}

@@ -79,6 +79,7 @@ pub use queries::{Dialect, QUERIES, Query, TABLES, in_dialect, tables_of};
 pub use read::OperatorKey;
 pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
 pub use run::{Event, Instance, Rank, Run, RunGroup};
+pub use set::catalog::SetTable;
 pub use set::import::{ImportOptions, Imported, Shard, import};
 pub use set::manifest::Keep;
 pub use set::open::Set;

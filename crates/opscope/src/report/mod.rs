@@ -29,6 +29,7 @@ pub mod placement;
 pub mod query;
 mod ranges;
 pub mod rewrite;
+pub mod rows;
 mod run;
 pub mod show;
 mod stated;

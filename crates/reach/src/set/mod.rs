@@ -18,6 +18,7 @@
 //! # Floors
 //! ```text
 //! import                     parts from folders
+//!   catalog                  all tables with their files, for engines
 //!   whole                    tables over all ranks, once all parts are there
 //!   open                     ranks from parts
 //!     lines                  a rank's rows as lines of tables, and back
@@ -25,6 +26,7 @@
 //!     tables   file   table  the tables; their files; rows with typed columns
 //! ```
 
+pub(crate) mod catalog;
 pub(crate) mod file;
 pub(crate) mod import;
 pub(crate) mod lines;

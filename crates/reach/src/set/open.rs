@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::file;
 use super::lines;
-use super::manifest::{self, Keep, Manifest};
+use super::manifest::{self, Keep, Manifest, PartFile};
 use super::table::{Row, Texts};
 use super::tables::{
     CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
@@ -71,7 +71,12 @@ impl Set {
     }
 
     fn check_files(&self) -> Result<(), SetError> {
-        for file in self.parts.iter().flat_map(|part| &part.files) {
+        self.parts.iter().try_for_each(|part| self.check(&part.files))
+    }
+
+    /// Checks that files of a manifest lie in the set, and have the lengths that they were written with.
+    pub(super) fn check(&self, files: &[PartFile]) -> Result<(), SetError> {
+        for file in files {
             // Nothing in a manifest leads out of the set.
             let is_below =
                 file.path.split('/').all(|part| !part.is_empty() && part != ".." && !part.contains('\\'));

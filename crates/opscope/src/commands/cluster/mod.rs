@@ -2,6 +2,7 @@
 
 mod comm;
 mod compare;
+mod engine;
 mod experts;
 mod export;
 mod import;

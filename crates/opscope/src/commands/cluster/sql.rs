@@ -1,22 +1,35 @@
 //! `opscope cluster sql`: any question to a set.
 
+use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use opscope_reach::{Dialect, Set, in_dialect};
+use opscope_reach::{Dialect, Set, SetTable, in_dialect};
 use opscope_say::say;
 
-use crate::exit::Exit;
+use super::engine::{self, Bounds};
+use crate::commands::form::FormArguments;
+use crate::commands::limit;
+use crate::exit::{Exit, UsageError};
+use crate::report::{Table, TableCell, TableColumn, cluster, rows};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
+  opscope cluster sql set                                            the tables and their columns
   opscope cluster sql set 'SELECT rank, sum(duration_ns) FROM operators GROUP BY rank ORDER BY 2 DESC'
-  opscope cluster sql set \"$(opscope cluster queries waits)\"
+  opscope cluster sql set \"$(opscope cluster queries waits)\" --csv > waits.csv
+  opscope cluster queries links | opscope cluster sql set -
 
-The engine isn't part of this program: it prints the statement as DuckDB takes it, with the files of the
-set in place of its tables, to be piped there. opscope cluster queries has the statements behind the tables.";
+A statement reads the set's tables and does nothing else. It holds 256 MiB of rows (--memory), puts
+what goes beyond that into files (--spill), and ends with Ctrl-C, or after --timeout. --csv and --json
+print rows as they come, a table keeps them all.
+
+The engine, Apache DataFusion, is part of programs that are built with the feature datafusion. Without
+it, the statement is printed as DuckDB takes it, with the set's files in place of its tables.";
 
 /// The options of `opscope cluster sql`.
 #[derive(Debug, Args)]
@@ -26,27 +39,87 @@ pub struct Arguments {
     #[arg(value_name = "SET")]
     set: PathBuf,
 
-    /// The question, over the tables of the set
+    /// One statement over the tables of the set; - reads it from standard input; without it, the tables are listed
     #[arg(value_name = "STATEMENT")]
-    statement: String,
+    statement: Option<String>,
 
     /// The run of a set that has several
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
+
+    /// How many threads compute; more are quicker, and take more memory
+    #[arg(long, value_name = "N", default_value = "2")]
+    jobs: NonZeroUsize,
+
+    /// The folder for rows that don't fit into memory [default: the system's for temporary files]
+    #[arg(long, value_name = "DIR")]
+    spill: Option<PathBuf>,
+
+    /// Stop the statement after this long, such as 30s; 0 for never [default: never]
+    #[arg(long, value_name = "TIME", value_parser = limit)]
+    timeout: Option<Duration>,
+
+    #[command(flatten)]
+    form: FormArguments,
 }
 
-/// Says how to ask.
+/// Answers the question.
 ///
 /// # Errors
-/// Always, since this program has no engine for free questions.
-pub fn execute(arguments: &Arguments, _: &Terminal) -> anyhow::Result<Exit> {
+/// When the set can't be read, the statement is wrong or can't be carried out, or this program has no engine.
+pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let set = Set::open(&arguments.set, arguments.run.as_deref())?;
-    let statement = in_dialect(arguments.statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
-    bail!(
-        "{}",
-        say!(
-            "this opscope is built without an engine for free questions; DuckDB (pip install duckdb, or its program) \
-         answers this one:\n\n{statement};\n"
-        )
-    )
+    let statement = match arguments.statement.as_deref() {
+        None => {
+            terminal.print(&tables_text(&set.tables()?, terminal.width()))?;
+            return Ok(Exit::Done);
+        }
+        Some("-") => {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text)?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
+    let Some(engine) = engine::open(&set, bounds)? else {
+        let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
+        bail!(
+            "{}",
+            say!(
+                "this opscope is built without an engine for free questions, which cargo build --release -p opscope \
+                 --features datafusion puts in; DuckDB (pip install duckdb, or its program) answers this one:\n\n{asked};\n"
+            )
+        );
+    };
+    for line in cluster::losses_lines(&set.losses) {
+        terminal.warn(&line);
+    }
+    let asked = engine::statement(&engine, &statement);
+    let answered = match arguments.form {
+        FormArguments { csv: true, .. } => rows::print_csv(&asked),
+        FormArguments { json: true, .. } => {
+            rows::print_json(&asked, 1, set.losses.iter().map(cluster::loss_json).collect())
+        }
+        form => rows::print_table(&asked, form.markdown, terminal),
+    };
+    answered.map_err(|error| match engine::is_mistake(&error) {
+        true => {
+            UsageError(format!("{error}; opscope cluster sql {} lists the tables", arguments.set.display()))
+                .into()
+        }
+        false => error,
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The tables with their columns.
+fn tables_text(tables: &[SetTable], width: Option<u16>) -> String {
+    let mut table = Table::new([TableColumn::text("table"), TableColumn::text("columns")]);
+    for of_set in tables {
+        let columns: Vec<&str> = of_set.schema.get_fields().iter().map(|column| column.name()).collect();
+        let absent = if of_set.files.is_empty() { " (once all ranks are imported)" } else { "" };
+        table.row([TableCell::from(of_set.name), format!("{}{absent}", columns.join(", ")).into()]);
+    }
+    table.to_text(width)
 }

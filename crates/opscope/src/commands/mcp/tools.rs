@@ -25,9 +25,9 @@ use super::session::{Call, Session};
 use crate::commands::advise::environment_within;
 use crate::commands::outputs::has_times_to_draw;
 use crate::commands::run::ShapeArguments;
-use crate::commands::sql::Part;
 use crate::commands::{analyze, explain, info, sql};
 use crate::report;
+use crate::report::rows::Part;
 
 /// The text of an answer, or why there is none.
 type Answered = anyhow::Result<String>;

@@ -1,0 +1,402 @@
+//! `opscope cluster sql`: questions to a set, by the engine where the program is built with one.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::Place;
+
+/// A place with the set of a simulated cluster.
+fn place_with_set(ranks: &str, more: &[&str]) -> Place {
+    let place = Place::new();
+    place
+        .done(&[&["sample", "cluster", "-o", "runs", "--ranks", ranks, "--format", "db"][..], more].concat());
+    let mut entries = std::fs::read_dir(place.path("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let folder: PathBuf = entries.find(|path| path.join("db").is_dir()).expect("a collection").join("db");
+    place.done(&["cluster", "import", folder.to_str().unwrap(), "-o", "set"]);
+    place
+}
+
+#[test]
+fn paths_without_a_set_are_named_and_tables_listed() {
+    let place = place_with_set("2", &[]);
+    let makes_one = "opscope cluster import FOLDER -o SET";
+    place.fails(
+        1,
+        &["nowhere: there is nothing here", makes_one],
+        &["cluster", "sql", "nowhere", "SELECT 1"],
+    );
+    std::fs::create_dir(place.path("plain")).unwrap();
+    place.fails(1, &["plain: this is no set", makes_one], &["cluster", "sql", "plain", "SELECT 1"]);
+    let listed = place.done(&["cluster", "sql", "set"]).stdout;
+    assert!(listed.contains("operators") && listed.contains("duration_ns"), "{listed}");
+}
+
+#[cfg(not(feature = "datafusion"))]
+#[test]
+fn without_an_engine_a_question_is_handed_on_to_one() {
+    let place = place_with_set("2", &[]);
+    let ranks = "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))";
+    let says = ["without an engine", "--features datafusion", ranks];
+    place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
+}
+
+#[cfg(feature = "datafusion")]
+mod engine {
+    use std::collections::BTreeMap;
+    use std::io::Write;
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use opscope_testing::companions;
+    use opscope_testing::small_disk::SmallDisk;
+    use serde_json::{Map, Value, json};
+
+    use super::common::{Answer, Place};
+    use super::place_with_set;
+
+    /// The arguments that ask the set.
+    fn asking<'a>(statement: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        [&["cluster", "sql", "set", statement][..], more].concat()
+    }
+
+    /// The rows of an answer.
+    fn rows(place: &Place, statement: &str, more: &[&str]) -> Vec<Value> {
+        let answer = place.done(&asking(statement, &[more, &["--json"]].concat())).json();
+        answer["rows"].as_array().expect("rows").clone()
+    }
+
+    /// Names and statements of all questions.
+    fn questions(place: &Place, dialect: &str) -> BTreeMap<String, String> {
+        let printed =
+            place.done(&["cluster", "queries", "--dialect", dialect, "--set", "set", "--json"]).json();
+        let pair = |query: &Value| ["name", "sql"].map(|it| query[it].as_str().expect("a text").to_owned());
+        let pairs = printed["queries"].as_array().expect("queries").iter().map(pair);
+        pairs.map(|[name, sql]| (name, sql)).collect()
+    }
+
+    /// Asserts that two answers are the same: integers and texts to the last digit, other numbers but for the order
+    /// in which they were added.
+    fn assert_same(question: &str, ours: &[Value], others: &[Value]) {
+        assert_eq!(ours.len(), others.len(), "{question}");
+        for (ours, others) in ours.iter().zip(others) {
+            let (Some(of_ours), Some(of_others)) = (ours.as_object(), others.as_object()) else {
+                panic!("{question}: {ours} and {others} are no rows");
+            };
+            let names = |row: &Map<String, Value>| row.keys().cloned().collect::<Vec<_>>();
+            assert_eq!(names(of_ours), names(of_others), "{question}");
+            for (name, value) in of_ours {
+                let other = &of_others[name];
+                let is_same = match (value.as_f64(), other.as_f64()) {
+                    (Some(value), Some(other)) if is_real(value, other) => {
+                        (value - other).abs() <= 1e-12 * value.abs().max(other.abs()) + 1e-6
+                    }
+                    _ => value == other,
+                };
+                assert!(is_same, "{question}: {name} is {value} and {other} in {ours} and {others}");
+            }
+        }
+
+        fn is_real(value: f64, other: f64) -> bool {
+            value.fract() != 0.0 || other.fract() != 0.0 || value.abs() > 9e15
+        }
+    }
+
+    /// Runs statements on DuckDB and prints a line of JSON for each: its rows.
+    const ASK: &str = r#"
+import json, sys
+import duckdb
+def plain(value):
+    return value if value is None or isinstance(value, (int, float, str)) else float(value)
+for statement in json.load(sys.stdin):
+    answer = duckdb.sql(statement)
+    print(json.dumps([dict(zip(answer.columns, map(plain, row))) for row in answer.fetchall()]))
+"#;
+
+    fn ask_duckdb(python: &Path, place: &Place, statements: &[&String]) -> Vec<Vec<Value>> {
+        let mut duckdb = Command::new(python);
+        let duckdb = duckdb.args(["-c", ASK]).current_dir(place.path(""));
+        let mut duckdb = duckdb.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = serde_json::to_vec(statements).unwrap();
+        duckdb.stdin.take().unwrap().write_all(&input).unwrap();
+        let output = duckdb.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_question_is_answered_as_duckdb_answers_it() {
+        for (ranks, steps) in [("8", "3"), ("64", "2")] {
+            let place = place_with_set(ranks, &["--steps", steps]);
+            let Some(python) = companions::python_with("duckdb") else { return };
+            let for_duckdb = questions(&place, "duckdb");
+            let duckdb = ask_duckdb(&python, &place, &for_duckdb.values().collect::<Vec<_>>());
+            for ((name, sql), others) in questions(&place, "datafusion").iter().zip(duckdb) {
+                assert!(!others.is_empty() || name == "losses", "{name} has no rows");
+                assert_same(name, &rows(&place, sql, &[]), &others);
+                assert_same(name, &rows(&place, sql, &["--jobs", "1"]), &others);
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_comes_in_every_form_and_a_statement_from_standard_input() {
+        let place = place_with_set("4", &[]);
+        let statement = "SELECT rank, host, rank % 2 = 0 AS even, NULL AS nothing, 0.5 AS half FROM ranks \
+                         WHERE rank < 2 ORDER BY rank";
+        let csv = place.done(&asking(statement, &["--csv"])).stdout;
+        assert_eq!(csv.lines().next(), Some("rank,host,even,nothing,half"));
+        assert!(csv.contains("\n0,") && csv.ends_with(",0,,0.5\n"), "{csv}");
+        assert!(place.done(&asking(statement, &["--markdown"])).stdout.starts_with("| rank | host |"));
+        assert!(place.done(&asking(statement, &[])).stdout.contains("half"));
+        let twice = rows(&place, "SELECT a.x, b.x FROM (SELECT 1 AS x) a CROSS JOIN (SELECT 2 AS x) b", &[]);
+        assert_eq!(twice, [json!({"x": 1, "x_2": 2})]);
+        let none = place.done(&asking("SELECT rank FROM ranks WHERE rank < 0", &["--csv"])).stdout;
+        assert_eq!(none, "rank\n");
+        let mut child = place
+            .command(&asking("-", &["--csv"]))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        child.stdin.take().unwrap().write_all(b"SELECT count(*) AS n FROM ranks;\n").unwrap();
+        assert_eq!(Answer::from(child.wait_with_output().unwrap()).stdout, "n\n4\n");
+        let tables = rows(&place, "SELECT table_name FROM information_schema.tables", &[]);
+        assert!(tables.contains(&json!({"table_name": "operators"})), "{tables:?}");
+        let explained = place.done(&asking("EXPLAIN SELECT count(*) FROM operators", &[])).stdout;
+        assert!(explained.contains("operators"), "{explained}");
+    }
+
+    /// Paths and contents of all files below a folder.
+    fn contents(folder: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![folder.to_owned()];
+        while let Some(next) = open.pop() {
+            for path in std::fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    let content = std::fs::read(&path).unwrap();
+                    found.insert(path, content);
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn nothing_but_reading_the_sets_tables_is_done() {
+        let place = place_with_set("2", &[]);
+        place.write("letter.csv", "a,b\n1,2\n");
+        let before = contents(&place.path(""));
+        for statement in [
+            "CREATE TABLE copy AS SELECT * FROM ranks",
+            "CREATE EXTERNAL TABLE letter STORED AS CSV LOCATION 'letter.csv'",
+            "CREATE VIEW v AS SELECT 1",
+            "DROP TABLE ranks",
+            "INSERT INTO ranks SELECT * FROM ranks",
+            "COPY ranks TO 'copy.parquet'",
+            "COPY (SELECT 1) TO 'copy.csv'",
+            "EXPLAIN ANALYZE INSERT INTO ranks SELECT * FROM ranks",
+            "SET datafusion.execution.batch_size = 1",
+            "PREPARE p AS SELECT 1",
+        ] {
+            place.fails(2, &["does more than read the set's tables"], &asking(statement, &[]));
+        }
+        for (statement, lacks) in [
+            ("SELECT * FROM 'letter.csv'", "letter.csv' not found"),
+            ("SELECT * FROM \"letter.csv\"", "letter.csv' not found"),
+            ("SELECT * FROM read_csv('letter.csv')", "'read_csv' not found"),
+        ] {
+            place.fails(2, &[lacks], &asking(statement, &[]));
+        }
+        place.fails(2, &["one statement"], &asking("SELECT 1; SELECT 2", &[]));
+        place.fails(2, &["the statement is empty"], &asking(" ;", &[]));
+        place.fails(2, &["durration", "lists the tables"], &asking("SELECT durration FROM operators", &[]));
+        place.fails(2, &["SELEC"], &asking("SELEC 1", &[]));
+        place.fails(
+            1,
+            &["can't be carried out", "zero"],
+            &asking("SELECT rank / (rank - rank) FROM ranks", &[]),
+        );
+        assert!(before == contents(&place.path("")), "a question changes files");
+    }
+
+    #[test]
+    fn files_that_no_manifest_names_are_no_part_of_a_table() {
+        let place = place_with_set("2", &[]);
+        let count = |place: &Place| rows(place, "SELECT count(*) AS n FROM operators", &[]);
+        let before = count(&place);
+        let folder = place.path("set/operators/run=run/block=00000");
+        let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        std::fs::copy(&file, folder.join("left-over.parquet")).unwrap();
+        assert_eq!(before, count(&place));
+    }
+
+    #[test]
+    fn a_set_is_found_under_any_name_and_of_several_runs_the_one_that_is_asked_for() {
+        let place = place_with_set("2", &[]);
+        let name = "it's [a] *set* 100%41 #1?";
+        std::fs::rename(place.path("set"), place.path(name)).unwrap();
+        let ask = ["cluster", "sql", name, "SELECT count(*) FROM ranks", "--csv"];
+        assert_eq!(place.done(&ask).stdout, "count(*)\n2\n");
+        place.done(&["sample", "cluster", "-o", "more", "--ranks", "4", "--format", "db"]);
+        let folder =
+            std::fs::read_dir(place.path("more")).unwrap().next().unwrap().unwrap().path().join("db");
+        place.done(&["cluster", "import", folder.to_str().unwrap(), "-o", name, "--run", "second"]);
+        place.fails(1, &["several runs"], &ask);
+        assert_eq!(place.done(&[&ask[..], &["--run", "second"]].concat()).stdout, "count(*)\n4\n");
+    }
+
+    #[test]
+    fn tables_over_all_ranks_are_missed_by_name_while_ranks_are_missing() {
+        let place = place_with_set("4", &[]);
+        let folder =
+            std::fs::read_dir(place.path("runs")).unwrap().next().unwrap().unwrap().path().join("db");
+        let folder = folder.to_str().unwrap();
+        place.done(&["cluster", "import", folder, "-o", "half", "--shard", "1/2"]);
+        let ask = |statement: &'static str| ["cluster", "sql", "half", statement];
+        place.fails(1, &["table instances is made once all ranks"], &ask("SELECT * FROM instances"));
+        place.done(&ask("SELECT * FROM ranks"));
+        assert!(place.done(&["cluster", "sql", "half"]).stdout.contains("once all ranks are imported"));
+    }
+
+    #[test]
+    fn missing_cut_and_damaged_files_are_told() {
+        let place = place_with_set("4", &[]);
+        let set = place.path("set");
+        let whole = contents(&set);
+        let is_asked = |path: &&std::path::PathBuf| {
+            let path = path.to_str().unwrap();
+            path.ends_with(".parquet") && (path.contains("/operators/") || path.contains("/instances/"))
+        };
+        let files: Vec<_> = whole.keys().filter(is_asked).collect();
+        assert!(files.len() >= 2, "{files:?}");
+        for path in files {
+            let bytes = &whole[path];
+            let table = path.strip_prefix(&set).unwrap().iter().next().unwrap().to_str().unwrap();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let statement = format!("SELECT * FROM {table}");
+            std::fs::remove_file(path).unwrap();
+            place.fails(1, &[name, "import its ranks again"], &asking(&statement, &[]));
+            std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+            place.fails(1, &[name, "bytes, not"], &asking(&statement, &[]));
+            let mut failures = 0;
+            for part in 1..12 {
+                let mut damaged = bytes.clone();
+                let begin = bytes.len() * part / 12;
+                let end = (begin + 40).min(bytes.len());
+                damaged[begin..end].fill(0xA5);
+                std::fs::write(path, &damaged).unwrap();
+                let answer = place.run(&asking(&statement, &[]));
+                // A changed value is a value like any other; whatever can't be is told.
+                assert!(matches!(answer.status, Some(0 | 1)), "{}", answer.stderr);
+                assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);
+                if answer.status == Some(1) {
+                    failures += 1;
+                    assert!(answer.stderr.contains(table), "{}", answer.stderr);
+                    assert!(answer.stdout.is_empty(), "{}", answer.stdout);
+                }
+            }
+            assert!(failures > 0, "no damage of {table} was seen");
+            std::fs::write(path, bytes).unwrap();
+            place.done(&asking(&statement, &[]));
+        }
+    }
+
+    /// Runs the program and tells the most memory that it had, in MiB.
+    fn peak_of(place: &Place, arguments: &[&str]) -> (Answer, u64) {
+        let mut child =
+            place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut most = 0;
+        while child.try_wait().unwrap().is_none() {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+            most = most.max(kib.unwrap_or(0_u64) / 1024);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (Answer::from(child.wait_with_output().unwrap()), most)
+    }
+
+    /// Three million groups, whose texts and counts take a third of a gigabyte.
+    const GROUPS: &str = "SELECT count(*) AS groups, CAST(sum(n) AS BIGINT) AS rows FROM (SELECT count(*) AS n FROM \
+                          generate_series(1, 6000000) AS t(v) GROUP BY concat('a group with a long name ', v % 3000000, '.', v % 2))";
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn rows_that_do_not_fit_into_memory_are_put_into_files_that_are_gone_afterwards() {
+        let place = place_with_set("2", &[]);
+        std::fs::create_dir(place.path("spill")).unwrap();
+        let bounded = ["--memory", "64MiB", "--spill", "spill", "--json"];
+        let (answer, peak) = peak_of(&place, &asking(GROUPS, &bounded));
+        assert_eq!(answer.status, Some(0), "{}", answer.stderr);
+        assert_eq!(
+            answer.json()["rows"],
+            json!([{"groups": 3_000_000, "rows": 6_000_000}]),
+            "{}",
+            answer.stdout
+        );
+        assert!(peak < 64 + 150, "{peak} MiB");
+        assert!(std::fs::read_dir(place.path("spill")).unwrap().next().is_none(), "files are left");
+        place.fails(1, &["nowhere", "--spill"], &asking("SELECT 1", &["--spill", "nowhere"]));
+        // The built side of a join can't be put into files, which says so.
+        let join = "SELECT count(*) FROM generate_series(1, 3000000) AS a(x) JOIN generate_series(1, 3000000) AS b(y) ON x = y";
+        place.fails(1, &["--memory"], &asking(join, &["--memory", "8MiB"]));
+        let Some(disk) = SmallDisk::new(place.path("small"), 4) else { return };
+        let full = disk.path().to_str().unwrap().to_owned();
+        place.fails(1, &[&full, "--spill"], &asking(GROUPS, &["--memory", "32MiB", "--spill", &full]));
+        assert!(
+            std::fs::read_dir(&full).unwrap().all(|it| it.unwrap().file_name() == "lost+found"),
+            "files are left"
+        );
+    }
+
+    const ENDLESS: &str =
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT (x + 1) % 1000 FROM n) SELECT count(*) FROM n";
+
+    #[test]
+    fn a_statement_ends_when_its_time_is_over() {
+        let place = place_with_set("2", &[]);
+        for form in ["--csv", "--json", "--markdown"] {
+            let begun = Instant::now();
+            let answer =
+                place.fails(1, &["0.5 s", "--timeout"], &asking(ENDLESS, &["--timeout", "0.5", form]));
+            assert!(answer.stdout.is_empty(), "{}", answer.stdout);
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        assert_eq!(rows(&place, "SELECT 1 AS one", &["--timeout", "0"]), [json!({"one": 1})]);
+    }
+
+    /// Ends a program by a signal, and waits for its end.
+    fn end_by(child: &mut Child, signal: &str) -> Option<i32> {
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        child.wait().expect("its end").code()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_statement_without_an_end_can_be_stopped_and_leaves_no_files() {
+        let place = place_with_set("2", &[]);
+        std::fs::create_dir(place.path("spill")).unwrap();
+        for signal in ["-INT", "-TERM"] {
+            let mut child = place.command(&asking(ENDLESS, &["--spill", "spill"])).spawn().unwrap();
+            let begun = Instant::now();
+            while std::fs::read_dir(place.path("spill")).unwrap().next().is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(60), "nothing begins");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+            assert_eq!(end_by(&mut child, signal), Some(130), "{signal}");
+            assert!(
+                std::fs::read_dir(place.path("spill")).unwrap().next().is_none(),
+                "{signal}: files are left"
+            );
+        }
+    }
+}
