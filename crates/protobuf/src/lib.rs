@@ -133,6 +133,7 @@ impl<'a> Fields<'a> {
         Some((u32::try_from(tag >> 3).ok()?, &rest[length_length..]))
     }
 
+    #[inline]
     fn field(&mut self) -> Result<(u32, Value<'a>), Fault> {
         let start = self.at;
         let tag = self.varint(start)?;
@@ -173,6 +174,7 @@ impl<'a> Fields<'a> {
         Ok(number)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self, start: usize) -> Result<[u8; N], Fault> {
         let array = self.bytes[self.at..].first_chunk().ok_or(Fault::Cut(start))?;
         self.at += N;
@@ -197,7 +199,28 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// A varint and the number of its bytes; nothing if it has no end.
+#[inline]
 pub fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    /// The highest bits of all bytes of a word.
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    // Nearly all end within a word, whose bits are brought together at once: those of neighbouring bytes, of
+    // neighbouring pairs, of both halves.
+    if let Some(word) = bytes.first_chunk().map(|word| u64::from_le_bytes(*word)) {
+        let ends = !word & HIGHEST;
+        if ends != 0 {
+            let bits = ends.trailing_zeros() + 1;
+            let word = word & u64::MAX >> (64 - bits) & !HIGHEST;
+            let word = word & 0x007f_007f_007f_007f | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+            let word = word & 0x0000_3fff_0000_3fff | (word & 0x3fff_0000_3fff_0000) >> 2;
+            let word = word & 0x0fff_ffff | (word & 0x0fff_ffff_0000_0000) >> 4;
+            return Some((word, bits as usize / 8));
+        }
+    }
+    varint_by_bytes(bytes)
+}
+
+/// As [`varint`], where it is longer than a word, or the bytes end.
+fn varint_by_bytes(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut number = 0_u64;
     for (index, &byte) in bytes.iter().take(10).enumerate() {
         // The tenth byte has more bits than there is room for; they are left out.
@@ -270,6 +293,22 @@ mod tests {
         assert_eq!((fields[1].0, fields[1].1.double()), (16, 2.5));
         assert_eq!(fields[2], (3, Value::Fixed32(1)));
         assert_eq!(Fields::of(fields[3].1.bytes()).next(), Some(Ok((1, Value::Number(300)))));
+    }
+
+    #[test]
+    fn numbers_of_every_length_come_back_wherever_the_bytes_end() {
+        for bits in 0..64 {
+            for number in [1_u64 << bits, u64::MAX >> bits, 0x5555_5555_5555_5555 >> bits] {
+                let mut bytes = Vec::new();
+                push_varint(&mut bytes, number);
+                let length = bytes.len();
+                for behind in 0..10 {
+                    assert_eq!(varint(&bytes), Some((number, length)), "{number}, and {behind} bytes behind");
+                    bytes.push(if behind % 2 == 0 { 0xff } else { 0 });
+                }
+                assert_eq!(varint(&bytes[..length - 1]), None);
+            }
+        }
     }
 
     #[test]

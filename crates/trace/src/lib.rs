@@ -83,7 +83,7 @@ pub use loss::{CountedLoss, Loss, LossId, LossTable, Losses};
 pub use loss_kind::{LossKind, LossScope, LossSource, Severity};
 pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable};
 pub use model::{Model, ModelId, ModelTable};
-pub use numbers::{NumberHasher, NumberMap, NumberSet, Seeded};
+pub use numbers::{ByteMap, NumberHasher, NumberMap, NumberSet, Seeded};
 pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
 pub use places::Places;
 pub use pool::{Pool, Span};
@@ -179,6 +179,16 @@ impl Trace {
     /// If there are more or fewer values than metrics.
     pub fn push_reading(&mut self, task: TaskId, metrics: &[MetricId], values: &[f64]) -> Option<ReadingId> {
         assert_eq!(metrics.len(), values.len(), "a reading has one value for each metric");
+        // Mostly all were, and then nothing has to be picked out.
+        if !values.is_empty() && values.iter().all(|value| value.is_finite()) {
+            let last = self.readings.metrics().last().copied();
+            let metrics = match last.filter(|span| self.metric_lists.get(*span) == metrics) {
+                Some(span) => span,
+                None => self.metric_lists.push(metrics.iter().copied()),
+            };
+            let values = self.metric_values.push(values.iter().copied());
+            return Some(self.readings.push(Reading { task, metrics, values }));
+        }
         let measured = || metrics.iter().zip(values).filter(|(_, value)| value.is_finite());
         measured().next()?;
         let metrics = || measured().map(|(metric, _)| *metric);

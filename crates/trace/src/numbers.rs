@@ -1,4 +1,4 @@
-//! Maps and sets whose keys are whole numbers, as quick as they can be without trusting the numbers.
+//! Maps and sets whose keys are whole numbers, or bytes and text, as quick as they can be without trusting those.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,8 +9,11 @@ pub type NumberMap<Key, Value> = HashMap<Key, Value, Seeded>;
 /// A set of numbers that come from a file. Its order differs from run to run.
 pub type NumberSet<Key> = HashSet<Key, Seeded>;
 
+/// A map from bytes or text that come from a file, alone or beside numbers. Its order differs from run to run.
+pub type ByteMap<Key, Value> = HashMap<Key, Value, Seeded>;
+
 /// Makes hashers from a number that differs from run to run, so that no file can be made whose
-/// numbers collide.
+/// keys collide.
 #[derive(Clone, Copy, Debug)]
 pub struct Seeded(u64);
 
@@ -61,12 +64,23 @@ impl Hasher for NumberHasher {
         self.write_u64(number as u64);
     }
 
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let mut number = [0; 8];
-            number[..part.len()].copy_from_slice(part);
-            self.write_u64(u64::from_le_bytes(number));
+        // The length tells texts apart that end in the same bytes.
+        self.write_u64(bytes.len() as u64);
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
         }
+        if rest.is_empty() {
+            return;
+        }
+        // Bytes that were taken already are taken again, because a word is loaded at once and its parts aren't.
+        let last = match bytes.last_chunk::<8>() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        };
+        self.write_u64(last);
     }
 
     #[inline]
@@ -83,6 +97,21 @@ mod tests {
     fn the_same_number_hashes_differently_in_two_maps() {
         let hash = |seed: Seeded| (0..4u64).map(|number| seed.hash_one(number)).collect::<Vec<_>>();
         assert_ne!(hash(Seeded::default()), hash(Seeded::default()));
+    }
+
+    #[test]
+    fn texts_are_told_apart_by_every_byte_and_by_their_length() {
+        let seed = Seeded::default();
+        let mut hashes = HashSet::new();
+        let text = [7_u8; 40];
+        for length in 0..=text.len() {
+            assert!(hashes.insert(seed.hash_one(&text[..length])), "of {length} bytes");
+            for place in 0..length {
+                let mut other = text;
+                other[place] = 8;
+                assert!(hashes.insert(seed.hash_one(&other[..length])), "byte {place} of {length}");
+            }
+        }
     }
 
     #[test]

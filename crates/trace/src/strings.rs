@@ -1,9 +1,9 @@
 //! Interned text.
 
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
 use crate::ids::row_id;
+use crate::numbers::Seeded;
 
 row_id!(
     /// Names a piece of text in a [`StringTable`]; equal text has equal ids.
@@ -21,12 +21,12 @@ pub struct StringTable {
     ends: Vec<usize>,
     /// A power of two of slots, at most three quarters of them taken.
     slots: Vec<Option<StringId>>,
-    hasher: RandomState,
+    hasher: Seeded,
 }
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { text: String::new(), ends: Vec::new(), slots: vec![None; 64], hasher: RandomState::new() }
+        Self { text: String::new(), ends: Vec::new(), slots: vec![None; 64], hasher: Seeded::default() }
     }
 }
 
@@ -92,7 +92,10 @@ impl StringTable {
         let mask = self.slots.len() - 1;
         let mut slot = self.hasher.hash_one(text) as usize & mask;
         while let Some(id) = self.slots[slot] {
-            if self.get(id) == text {
+            let known = self.get(id);
+            // Empty text may point to no memory, over which the C library's comparison stumbles for many times as long
+            // as it takes otherwise.
+            if known.len() == text.len() && (text.is_empty() || known == text) {
                 return Ok(id);
             }
             slot = (slot + 1) & mask;

@@ -3,10 +3,11 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use opscope_files::MappedFile;
 use opscope_trace::{LossKind, Trace};
 use rusqlite::Connection;
 
-use super::{from_bytes, has_journal, make_readable, open};
+use super::{Database, from_bytes, has_journal, make_readable, open};
 use crate::reading::Stop;
 use crate::sqlite::{HEADER_BYTES, missing_bytes, stoppable};
 
@@ -45,7 +46,7 @@ pub struct Tables {
     /// Whether those of which one at least must be there are in a database.
     pub are_in: fn(&Connection) -> bool,
     /// Their reader. Damage costs only the rows behind it.
-    pub read: fn(&Connection, &Stop) -> Trace,
+    pub read: fn(&Database<'_>, &Stop) -> Trace,
     /// The loss that a database is which lacks some of its bytes.
     pub short: LossKind,
     /// The loss that a journal beside a database is, which isn't read.
@@ -74,9 +75,12 @@ impl Tables {
             // SQLite's own message doesn't tell a missing file from one that can't be read.
             let file = std::fs::File::open(path)?;
             let length = file.metadata()?.len();
+            // Whatever can't be mapped is read by SQLite alone.
+            let mapped = MappedFile::new(&file, path).ok();
             let mut header = Vec::with_capacity(HEADER_BYTES);
             file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;
-            let mut trace = self.read_database(open(path)?, missing_bytes(&header, length), stop)?;
+            let missing = missing_bytes(&header, length);
+            let mut trace = self.read_database(open(path)?, mapped.as_deref(), missing, stop)?;
             if has_journal(path) {
                 trace.count_loss(self.journal, 1, "-wal");
             }
@@ -91,7 +95,7 @@ impl Tables {
     /// The errors of [`read_file`](Self::read_file).
     pub fn read_bytes(&self, bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadError> {
         let missing = missing_bytes(bytes, bytes.len() as u64);
-        let read = || self.read_database(from_bytes(bytes)?, missing, stop);
+        let read = || self.read_database(from_bytes(bytes)?, Some(bytes), missing, stop);
         read().map_err(|problem| ReadError { path: path.to_owned(), problem })
     }
 
@@ -100,12 +104,20 @@ impl Tables {
     }
 
     /// Reads the tables of a database that lacks so many bytes of those that its header tells.
-    fn read_database(&self, database: Connection, missing: u64, stop: &Stop) -> Result<Trace, ReadProblem> {
-        let database = stoppable(database, stop)?;
-        let is_damaged = make_readable(&database)?;
-        if !(self.are_in)(&database) {
+    fn read_database(
+        &self,
+        connection: Connection,
+        bytes: Option<&[u8]>,
+        missing: u64,
+        stop: &Stop,
+    ) -> Result<Trace, ReadProblem> {
+        let connection = stoppable(connection, stop)?;
+        let is_damaged = make_readable(&connection)?;
+        if !(self.are_in)(&connection) {
             return Err(ReadProblem::NoTables(self.names));
         }
+        let bytes = bytes.filter(|_| !is_damaged && missing == 0);
+        let database = Database::new(connection, bytes, stop);
         let mut trace = (self.read)(&database, stop);
         if stop.is_wanted() {
             return Err(ReadProblem::Stopped);

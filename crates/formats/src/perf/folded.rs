@@ -1,7 +1,10 @@
 //! Folded stacks: a line for each stack, with its count.
 
 use super::functions::Functions;
-use crate::reading::Stop;
+use crate::reading::{Stop, lines};
+
+/// The words for where the functions come from.
+const SOURCE: &str = "folded stacks";
 
 /// The stack and the count of a line.
 fn parts(line: &[u8]) -> Option<(&[u8], u64)> {
@@ -36,9 +39,16 @@ pub fn looks_like(head: &[u8]) -> bool {
     deep > 0 && deep * 2 >= stacks
 }
 
-/// Reads all lines.
+/// Reads all lines, on all cores.
 pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
-    let mut functions = Functions::new("folded stacks");
+    let mut functions = Functions::new(SOURCE);
+    let parts = opscope_parallel::map(&lines::parts(text), |part| read_part(part, stop));
+    parts.into_iter().for_each(|part| functions.append(part));
+    functions
+}
+
+fn read_part<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
+    let mut functions = Functions::new(SOURCE);
     for line in stop.within(text.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() || line.starts_with(b"#") {
             continue;

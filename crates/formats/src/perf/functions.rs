@@ -1,15 +1,40 @@
 //! The functions that samples fell on, each once.
 
-use std::collections::HashMap;
+use opscope_trace::{ByteMap, FigureSubject, FigureTopic, LossKind, NumberMap, Trace};
 
-use opscope_trace::{FigureSubject, FigureTopic, LossKind, Trace};
+/// Names a text of [`Texts`]; 0 is the empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct TextId(u32);
+
+/// Texts, each once and in the order in which they were met.
+#[derive(Debug, Default)]
+struct Texts<'t> {
+    known: ByteMap<&'t [u8], TextId>,
+    all: Vec<&'t [u8]>,
+}
+
+impl<'t> Texts<'t> {
+    fn id(&mut self, text: &'t [u8]) -> TextId {
+        if text.is_empty() {
+            return TextId::default();
+        }
+        *self.known.entry(text).or_insert_with(|| {
+            self.all.push(text);
+            TextId(self.all.len() as u32)
+        })
+    }
+
+    fn get(&self, id: TextId) -> &'t [u8] {
+        (id.0 as usize).checked_sub(1).map_or(&[], |index| self.all[index])
+    }
+}
 
 /// A function of a program or library, in samples of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Function<'t> {
-    event: &'t [u8],
-    name: &'t [u8],
-    library: &'t [u8],
+struct Function {
+    event: TextId,
+    name: TextId,
+    library: TextId,
 }
 
 /// How often a function was met.
@@ -26,11 +51,12 @@ struct Count {
 /// All functions, in the order in which they were met.
 #[derive(Debug, Default)]
 pub struct Functions<'t> {
-    known: HashMap<Function<'t>, u32>,
-    rows: Vec<(Function<'t>, Count)>,
+    texts: Texts<'t>,
+    known: NumberMap<Function, u32>,
+    rows: Vec<(Function, Count)>,
     samples: u64,
     /// The event and weight of the present sample, and whether a function of it was met.
-    event: &'t [u8],
+    event: TextId,
     weight: u64,
     is_innermost: bool,
     /// Samples that tell no function.
@@ -55,7 +81,7 @@ impl<'t> Functions<'t> {
     pub fn begin(&mut self, event: &'t [u8], weight: u64) {
         self.close();
         self.samples += 1;
-        (self.event, self.weight, self.is_innermost) = (event, weight, true);
+        (self.event, self.weight, self.is_innermost) = (self.texts.id(event), weight, true);
     }
 
     fn close(&mut self) {
@@ -66,12 +92,9 @@ impl<'t> Functions<'t> {
 
     /// The next function of the sample's stack, from the innermost on.
     pub fn frame(&mut self, name: &'t [u8], library: &'t [u8]) {
-        let function = Function { event: self.event, name, library };
-        let index = *self.known.entry(function).or_insert_with(|| {
-            self.rows.push((function, Count::default()));
-            (self.rows.len() - 1) as u32
-        });
-        let count = &mut self.rows[index as usize].1;
+        let (name, library) = (self.texts.id(name), self.texts.id(library));
+        let row = self.row(Function { event: self.event, name, library });
+        let count = &mut self.rows[row].1;
         if std::mem::take(&mut self.is_innermost) {
             count.itself = count.itself.saturating_add(self.weight);
         }
@@ -81,14 +104,39 @@ impl<'t> Functions<'t> {
         }
     }
 
+    /// The row of a function, entered if it is new.
+    fn row(&mut self, function: Function) -> usize {
+        let row = *self.known.entry(function).or_insert_with(|| {
+            self.rows.push((function, Count::default()));
+            (self.rows.len() - 1) as u32
+        });
+        row as usize
+    }
+
+    /// Takes the samples of a further part of the text in, which follow those that are here.
+    pub fn append(&mut self, mut other: Functions<'t>) {
+        self.close();
+        other.close();
+        let texts: Vec<TextId> = other.texts.all.iter().map(|text| self.texts.id(text)).collect();
+        let here = |id: TextId| (id.0 as usize).checked_sub(1).map_or(id, |index| texts[index]);
+        for (Function { event, name, library }, more) in other.rows {
+            let row = self.row(Function { event: here(event), name: here(name), library: here(library) });
+            let count = &mut self.rows[row].1;
+            count.itself = count.itself.saturating_add(more.itself);
+            count.with_callees = count.with_callees.saturating_add(more.with_callees);
+        }
+        self.without_function = self.without_function.saturating_add(other.without_function);
+        self.unreadable += other.unreadable;
+    }
+
     /// The figures of all functions, those with most samples first.
     pub fn into_trace(mut self) -> Trace {
         self.close();
         let mut trace = Trace::new();
         self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
         for (function, count) in &self.rows {
-            let [step, subject, part] =
-                [function.event, function.name, function.library].map(String::from_utf8_lossy);
+            let [step, subject, part] = [function.event, function.name, function.library]
+                .map(|id| String::from_utf8_lossy(self.texts.get(id)));
             let about = FigureSubject {
                 topic: FigureTopic::Function,
                 source: self.source,

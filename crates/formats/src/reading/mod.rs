@@ -3,6 +3,7 @@
 pub mod decimal;
 mod iterations;
 mod launches;
+pub mod lines;
 mod stop;
 
 pub use iterations::{Iterations, Row};

@@ -35,6 +35,8 @@ pub struct Reader {
     threads: NumberMap<(u32, u64), ThreadId>,
     /// Kernels by process and the number of their dispatch, to which counters belong.
     dispatches: NumberMap<(u32, u64), TaskId>,
+    /// Those that aren't among them yet: where no counters come, nobody asks.
+    further_dispatches: Vec<((u32, u64), TaskId)>,
 }
 
 impl Reader {
@@ -180,9 +182,15 @@ impl Reader {
             self.launches.task(process, correlation, task);
         }
         if let Some(dispatch) = dispatched.dispatch {
-            self.dispatches.insert((process, dispatch), task);
+            self.further_dispatches.push(((process, dispatch), task));
         }
         task
+    }
+
+    /// The kernel of a dispatch of a process.
+    fn kernel(&mut self, process: u32, dispatch: u64) -> Option<TaskId> {
+        self.dispatches.extend(self.further_dispatches.drain(..));
+        self.dispatches.get(&(process, dispatch)).copied()
     }
 
     /// Adds a copy.
@@ -269,7 +277,7 @@ impl Reader {
         let mut pending: Option<(TaskId, Vec<MetricId>, Vec<f64>)> = None;
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, lost| {
             let dispatch = row.number(6);
-            let known = dispatch.and_then(|number| reader.dispatches.get(&(process, number)).copied());
+            let known = dispatch.and_then(|number| reader.kernel(process, number));
             let task = known.unwrap_or_else(|| {
                 let dispatched = Dispatched {
                     name: &row.text(2),

@@ -1,9 +1,10 @@
 //! The metadata of a plane: what its events and values are called.
 
 use opscope_protobuf::{Fault, Fields, Value};
-use opscope_trace::{NumberMap, OperatorId};
+use opscope_trace::NumberMap;
 
-use super::stat::{Known, Stat};
+use super::event::Line;
+use super::stat::{Known, Stat, StatMeaning};
 
 /// The properties that events of one kind have in common.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,18 +13,73 @@ pub struct EventKind<'a> {
     pub display_name: &'a [u8],
     /// The values that hold for all of them.
     pub known: Known<'a>,
-    /// The operator, once an event of this kind was met.
-    pub operator: Option<OperatorId>,
+}
+
+impl<'a> EventKind<'a> {
+    /// The name that is shown.
+    pub fn shown(&self) -> &'a [u8] {
+        if self.display_name.is_empty() { self.name } else { self.display_name }
+    }
+}
+
+/// Names a kind of events of a plane; the default is that of events whose kind the plane doesn't tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindId(u32);
+
+impl KindId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The kinds of events of a plane.
+#[derive(Debug)]
+pub struct Kinds<'a> {
+    by_number: NumberMap<i64, KindId>,
+    rows: Vec<EventKind<'a>>,
+}
+
+impl Default for Kinds<'_> {
+    fn default() -> Self {
+        Self { by_number: NumberMap::default(), rows: vec![EventKind::default()] }
+    }
+}
+
+impl<'a> Kinds<'a> {
+    /// The kind of a number.
+    #[inline]
+    pub fn find(&self, number: i64) -> KindId {
+        self.by_number.get(&number).copied().unwrap_or_default()
+    }
+
+    pub fn get(&self, id: KindId) -> &EventKind<'a> {
+        &self.rows[id.index()]
+    }
+
+    /// How many there are, the default one among them.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn insert(&mut self, number: i64, kind: EventKind<'a>) {
+        let next = KindId(self.rows.len() as u32);
+        let id = *self.by_number.entry(number).or_insert(next);
+        if id == next {
+            self.rows.push(kind);
+        } else {
+            self.rows[id.index()] = kind;
+        }
+    }
 }
 
 /// The metadata of one plane.
 #[derive(Debug, Default)]
 pub struct Plane<'a> {
     pub name: &'a [u8],
-    pub lines: Vec<&'a [u8]>,
-    pub kinds: NumberMap<i64, EventKind<'a>>,
-    /// The names of values.
-    pub stats: NumberMap<i64, &'a [u8]>,
+    pub lines: Vec<Line<'a>>,
+    pub kinds: Kinds<'a>,
+    /// The names of values, and what they mean.
+    pub stats: NumberMap<i64, (&'a [u8], StatMeaning)>,
     /// The values of the plane itself, as messages.
     pub own: Vec<&'a [u8]>,
     /// Whether the plane breaks off.
@@ -31,7 +87,7 @@ pub struct Plane<'a> {
 }
 
 impl<'a> Plane<'a> {
-    /// Reads all but the lines.
+    /// Reads all but the events.
     pub fn read(body: &'a [u8]) -> Self {
         let mut plane = Self::default();
         let mut kinds = Vec::new();
@@ -39,11 +95,12 @@ impl<'a> Plane<'a> {
         for field in fields.clone() {
             match field {
                 Ok((2, value)) => plane.name = value.bytes(),
-                Ok((3, Value::Bytes(line))) => plane.lines.push(line),
+                Ok((3, Value::Bytes(line))) => plane.lines.push(Line::read(line)),
                 Ok((4, value)) => kinds.push(value.bytes()),
                 Ok((5, value)) => {
                     if let Some((number, body)) = entry(value.bytes()) {
-                        plane.stats.insert(number, bytes_of(body, 2));
+                        let name = bytes_of(body, 2);
+                        plane.stats.insert(number, (name, StatMeaning::of(name)));
                     }
                 }
                 Ok((6, value)) => plane.own.push(value.bytes()),
@@ -53,7 +110,7 @@ impl<'a> Plane<'a> {
                     if let Fault::Cut(start) = fault
                         && let Some((3, line)) = fields.cut_content(start)
                     {
-                        plane.lines.push(line);
+                        plane.lines.push(Line::read(line));
                     }
                 }
             }
@@ -73,8 +130,8 @@ impl<'a> Plane<'a> {
                 2 => kind.name = value.bytes(),
                 4 => kind.display_name = value.bytes(),
                 5 => {
-                    if let Some((name, stat)) = self.stat(value.bytes()) {
-                        kind.known.take(name, stat);
+                    if let Some((_, meaning, stat)) = self.stat(value.bytes()) {
+                        kind.known.take(meaning, stat);
                     }
                 }
                 _ => {}
@@ -83,8 +140,9 @@ impl<'a> Plane<'a> {
         kind
     }
 
-    /// The name and value of a stat.
-    pub fn stat(&self, body: &'a [u8]) -> Option<(&'a [u8], Stat<'a>)> {
+    /// The name, meaning and value of a stat.
+    #[inline]
+    pub fn stat(&self, body: &'a [u8]) -> Option<(&'a [u8], StatMeaning, Stat<'a>)> {
         let (mut number, mut stat) = (0, None);
         for (field, value) in Fields::of(body).flatten() {
             match field {
@@ -92,18 +150,19 @@ impl<'a> Plane<'a> {
                 2 => stat = Some(Stat::Double(value.double())),
                 3 | 4 => stat = Some(Stat::Whole(value.signed())),
                 5 | 6 => stat = Some(Stat::Text(value.bytes())),
-                7 => stat = self.stats.get(&value.signed()).map(|name| Stat::Text(name)),
+                7 => stat = self.stats.get(&value.signed()).map(|(name, _)| Stat::Text(name)),
                 _ => {}
             }
         }
         // A number that is 0 isn't written.
-        Some((self.stats.get(&number)?, stat.unwrap_or(Stat::Whole(0))))
+        let &(name, meaning) = self.stats.get(&number)?;
+        Some((name, meaning, stat.unwrap_or(Stat::Whole(0))))
     }
 
     /// The value of the plane itself that has a name.
     pub fn own_stat(&self, name: &str) -> Option<Stat<'a>> {
         let stats = self.own.iter().filter_map(|body| self.stat(body));
-        stats.into_iter().find(|(known, _)| *known == name.as_bytes()).map(|(_, stat)| stat)
+        stats.into_iter().find(|(known, ..)| *known == name.as_bytes()).map(|(.., stat)| stat)
     }
 }
 

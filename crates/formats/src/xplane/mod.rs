@@ -21,6 +21,7 @@
 mod event;
 mod meaning;
 mod metadata;
+mod part;
 mod read;
 mod stat;
 

@@ -1,6 +1,7 @@
 //! Reading a space into a [`Trace`].
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use opscope_protobuf::{Fault, Fields, Value};
 use opscope_trace::{
@@ -8,9 +9,10 @@ use opscope_trace::{
     OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
 };
 
-use super::event::{Event, Line};
+use super::event::Line;
 use super::meaning::{Content, Role, content_of, hlo_name, tf_type, unit_of};
-use super::metadata::{EventKind, Plane};
+use super::metadata::{KindId, Plane};
+use super::part::{Occurrence, Part};
 use super::stat::Known;
 use crate::reading::{Iterations, Launches, Stop, WALL_CLOCK};
 
@@ -96,12 +98,11 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         return Err(ReadError::NoPlane);
     }
     let role = |plane: &Plane<'_>| Role::of(plane.name);
-    reader.has_device = planes.iter().any(|plane| {
-        matches!(role(plane), Role::Device(..))
-            && plane.lines.iter().any(|line| Line::read(line).events().next().is_some())
-    });
+    reader.has_device = planes
+        .iter()
+        .any(|plane| matches!(role(plane), Role::Device(..)) && plane.lines.iter().any(Line::has_events));
     reader.find_zero(&planes);
-    for plane in &mut planes {
+    for plane in &planes {
         if stop.is_wanted() {
             return Err(ReadError::Stopped);
         }
@@ -109,15 +110,37 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             let name = String::from_utf8_lossy(plane.name);
             reader.trace.count_loss(LossKind::CutProfile, 1, &name);
         }
+        reader.operators_of_kinds = vec![None; plane.kinds.len()];
         match Role::of(plane.name) {
             Role::Device(kind, number) => reader.device(plane, kind, number),
             Role::Cuda => reader.host(plane, ApiLevel::Runtime),
             Role::Host => reader.host(plane, ApiLevel::Framework),
             Role::Other => reader.other(plane),
         }
-        stop.has_read(plane.lines.iter().map(|line| line.len()).sum());
+        stop.has_read(plane.lines.iter().map(|line| line.body.len()).sum());
     }
     Ok(reader.finish())
+}
+
+/// The tasks of a plane's events by their kinds, but for place and time, of lines of one content. Events that have no
+/// values of their own are alike, and there are many more of them than kinds.
+struct TasksOfKinds {
+    content: Content,
+    tasks: Vec<Option<Task>>,
+}
+
+impl TasksOfKinds {
+    fn new(plane: &Plane<'_>, content: Content) -> Self {
+        Self { content, tasks: vec![None; plane.kinds.len()] }
+    }
+
+    /// The task of an event, which `make` makes.
+    fn task(&mut self, event: &Occurrence<'_>, make: impl FnOnce() -> Task) -> Task {
+        match event.own.is_of_kind() {
+            true => *self.tasks[event.kind.index()].get_or_insert_with(make),
+            false => make(),
+        }
+    }
 }
 
 /// A trace while it is made.
@@ -132,6 +155,8 @@ struct Reader {
     has_device: bool,
     zero: i64,
     operators: HashMap<(StringId, StringId), OperatorId>,
+    /// The operators of the kinds of events of the present plane, as far as events were met.
+    operators_of_kinds: Vec<Option<OperatorId>>,
     /// The long texts, by where they lie: begin and length.
     long_texts: HashMap<(usize, usize), StringId>,
     counted: u64,
@@ -144,11 +169,7 @@ struct Reader {
 impl Reader {
     /// Times since 1970 are counted from the first line on.
     fn find_zero(&mut self, planes: &[Plane<'_>]) {
-        let begins = planes
-            .iter()
-            .flat_map(|plane| &plane.lines)
-            .map(|line| Line::read(line))
-            .filter(|line| line.events().next().is_some());
+        let begins = planes.iter().flat_map(|plane| &plane.lines).filter(|line| line.has_events());
         let first = begins.map(|line| line.begin).min().unwrap_or(0);
         if first >= WALL_CLOCK {
             self.zero = first;
@@ -168,31 +189,26 @@ impl Reader {
         self.trace
     }
 
-    /// Hands the events of a line on, with their kinds and times.
+    /// Hands the events of a line on, which are read on all cores.
     fn each_event<'a>(
         &mut self,
-        plane: &mut Plane<'a>,
+        plane: &Plane<'a>,
         line: &Line<'a>,
-        mut row: impl FnMut(&mut Self, &mut Plane<'a>, &Event<'a>, EventKind<'a>, Nanoseconds, Nanoseconds),
+        mut take: impl FnMut(&mut Self, Occurrence<'a>) + Send,
     ) {
-        for event in line.events() {
-            let Some(event) = event.and_then(Event::read) else {
-                self.unreadable += 1;
-                continue;
-            };
-            if event.offset.is_none() {
-                self.counted += 1;
-                continue;
-            }
-            let Some((start, duration)) = event.span(line).filter(|(_, duration)| *duration >= 0) else {
-                self.impossible += 1;
-                continue;
-            };
-            let kind = plane.kinds.get(&event.kind).copied().unwrap_or_default();
-            self.unnamed += u64::from(kind.name.is_empty() && kind.display_name.is_empty());
-            let start = Nanoseconds(start) - Nanoseconds(self.zero);
-            row(self, plane, &event, kind, start, Nanoseconds(duration));
-        }
+        let zero = self.zero;
+        let Ok(()) = opscope_parallel::parts(
+            line.parts(),
+            |number, part: &mut Part<'a>| part.read(plane, line, number, zero),
+            |part| {
+                self.unreadable += part.unreadable;
+                self.counted += part.counted;
+                self.impossible += part.impossible;
+                self.unnamed += part.unnamed;
+                part.drain(|event| take(self, event));
+                Ok::<(), Infallible>(())
+            },
+        );
     }
 
     /// The text of bytes of the space. Any number of events may name one text, which is only looked at once
@@ -207,26 +223,30 @@ impl Reader {
         *self.long_texts.entry(place).or_insert_with(|| strings.intern(&String::from_utf8_lossy(bytes)))
     }
 
-    fn device(&mut self, plane: &mut Plane<'_>, kind: DeviceKind, number: u32) {
+    fn device(&mut self, plane: &Plane<'_>, kind: DeviceKind, number: u32) {
         let name = plane.own_stat("device_type_string").map(|name| String::from_utf8_lossy(name.text()));
         let name = name.unwrap_or_default().into_owned();
         if !name.is_empty() {
             self.trace.run.chip.get_or_insert_with(|| name.clone());
         }
         let device = self.places.device(&mut self.trace, kind, number, &name);
-        let lines = std::mem::take(&mut plane.lines);
-        let lines: Vec<Line<'_>> = lines.into_iter().map(Line::read).collect();
-        let has_streams = lines.iter().any(|line| line.name.starts_with(b"Stream #"));
-        for line in &lines {
+        let has_streams = plane.lines.iter().any(|line| line.name.starts_with(b"Stream #"));
+        let mut known: Vec<TasksOfKinds> = Vec::new();
+        for line in &plane.lines {
             match content_of(line.name, has_streams) {
                 content @ (Content::Work | Content::Beside | Content::Waits) => {
-                    self.tasks(plane, line, device, kind, content);
+                    let place = known.iter().position(|known| known.content == content);
+                    let place = place.unwrap_or_else(|| {
+                        known.push(TasksOfKinds::new(plane, content));
+                        known.len() - 1
+                    });
+                    self.tasks(plane, line, device, kind, &mut known[place]);
                 }
                 Content::Steps if self.steps_of.is_some_and(|of| of != device) => {
                     self.repeated += line.events().count() as u64;
                 }
                 Content::Steps => {
-                    if line.events().next().is_some() {
+                    if line.has_events() {
                         self.steps_of = Some(device);
                     }
                     self.steps(plane, line);
@@ -239,11 +259,11 @@ impl Reader {
 
     fn tasks<'a>(
         &mut self,
-        plane: &mut Plane<'a>,
+        plane: &Plane<'a>,
         line: &Line<'a>,
         device: DeviceId,
         kind: DeviceKind,
-        content: Content,
+        tasks: &mut TasksOfKinds,
     ) {
         // `Stream #7(Compute)`: the number is CUDA's, the rest says what runs there.
         let stream = line.name.strip_prefix(b"Stream #").unwrap_or_default();
@@ -252,9 +272,11 @@ impl Reader {
         let number = number.unwrap_or(line.number.cast_unsigned());
         let name = self.text(line.name);
         let stream = self.places.stream(&mut self.trace, device, number, None, name);
-        self.each_event(plane, line, |reader, plane, event, event_kind, start, duration| {
-            let known = event.known(plane, &event_kind);
-            let task = reader.task(plane, event, event_kind, &known, content, kind);
+        let content = tasks.content;
+        self.each_event(plane, line, |reader, event| {
+            let known = event.own.or(&plane.kinds.get(event.kind).known);
+            let task = tasks.task(&event, || reader.task(plane, event.kind, &known, content, kind));
+            let (start, duration) = (event.start, event.duration);
             let task = Task { stream: Some(stream), start, duration, ..task };
             let task = reader.trace.tasks.push(task);
             if let Some(correlation) = known.correlation {
@@ -266,13 +288,13 @@ impl Reader {
     /// The task of an event, but for its place and time.
     fn task<'a>(
         &mut self,
-        plane: &mut Plane<'a>,
-        event: &Event<'a>,
-        kind: EventKind<'a>,
+        plane: &Plane<'a>,
+        id: KindId,
         known: &Known<'a>,
         content: Content,
         device: DeviceKind,
     ) -> Task {
+        let kind = *plane.kinds.get(id);
         // Events beside the operators all bear one name, and name the operator that waits for them.
         let (shown, known) = match content {
             Content::Beside => (hlo_name(kind.name), &Known { hlo_op: b"", ..*known }),
@@ -289,15 +311,14 @@ impl Reader {
         }
         // The operator that a kind of event tells holds for all of them, unless an event names its own.
         if known.hlo_op.is_empty()
-            && let Some(operator) = kind.operator
+            && let Some(operator) = self.operators_of_kinds[id.index()]
         {
             return Task { operator: Some(operator), ..task };
         }
         let operator = self.operator(shown, known);
-        if known.hlo_op.is_empty()
-            && let Some(row) = plane.kinds.get_mut(&event.kind)
-        {
-            row.operator = Some(operator);
+        // Events whose kind isn't told have nothing in common.
+        if known.hlo_op.is_empty() && id != KindId::default() {
+            self.operators_of_kinds[id.index()] = Some(operator);
         }
         Task { operator: Some(operator), ..task }
     }
@@ -322,47 +343,50 @@ impl Reader {
         })
     }
 
-    fn steps<'a>(&mut self, plane: &mut Plane<'a>, line: &Line<'a>) {
+    fn steps<'a>(&mut self, plane: &Plane<'a>, line: &Line<'a>) {
         let mut place = 0;
-        self.each_event(plane, line, |reader, _, _, kind, start, duration| {
+        self.each_event(plane, line, |reader, Occurrence { kind, start, duration, .. }| {
             place += 1;
             // No number has more digits, and a name may be as long as the file.
-            let name = Some(kind.name).filter(|name| name.len() <= 20);
+            let name = Some(plane.kinds.get(kind).name).filter(|name| name.len() <= 20);
             let name = name.and_then(|name| std::str::from_utf8(name).ok());
             let number = name.and_then(|name| name.parse().ok()).unwrap_or(place);
             reader.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
         });
     }
 
-    fn ranges<'a>(&mut self, plane: &mut Plane<'a>, line: &Line<'a>, thread: Option<ThreadId>) {
+    fn ranges<'a>(&mut self, plane: &Plane<'a>, line: &Line<'a>, thread: Option<ThreadId>) {
         let domain = if line.name.is_empty() { None } else { Some(self.text(line.name)) };
-        self.each_event(plane, line, |reader, _, _, kind, start, duration| {
-            let name = reader.text(if kind.display_name.is_empty() { kind.name } else { kind.display_name });
+        self.each_event(plane, line, |reader, Occurrence { kind, start, duration, .. }| {
+            let name = reader.text(plane.kinds.get(kind).shown());
             let kind = if duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
             reader.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
         });
     }
 
     /// The threads of the host.
-    fn host(&mut self, plane: &mut Plane<'_>, level: ApiLevel) {
+    fn host(&mut self, plane: &Plane<'_>, level: ApiLevel) {
         let process = self.places.process(&mut self.trace, 0);
-        let lines = std::mem::take(&mut plane.lines);
-        for line in lines.into_iter().map(Line::read) {
+        let mut tasks = TasksOfKinds::new(plane, Content::Work);
+        let mut names = vec![None; plane.kinds.len()];
+        for line in &plane.lines {
             let name = String::from_utf8_lossy(line.name).into_owned();
             let thread = self.places.thread(&mut self.trace, process, line.number.cast_unsigned(), &name);
             let mut stream = None;
-            self.each_event(plane, &line, |reader, plane, event, kind, start, duration| {
-                let known = event.known(plane, &kind);
+            self.each_event(plane, line, |reader, event| {
+                let kind = plane.kinds.get(event.kind);
+                let known = event.own.or(&kind.known);
+                let (start, duration) = (event.start, event.duration);
                 if !reader.has_device && known.is_operator {
-                    let stream = *stream.get_or_insert_with(|| reader.host_stream(thread, &line));
-                    let task = reader.task(plane, event, kind, &known, Content::Work, DeviceKind::Cpu);
+                    let stream = *stream.get_or_insert_with(|| reader.host_stream(thread, line));
+                    let make = || reader.task(plane, event.kind, &known, Content::Work, DeviceKind::Cpu);
+                    let task = tasks.task(&event, make);
                     reader.trace.tasks.push(Task { stream: Some(stream), start, duration, ..task });
                     return;
                 }
                 // Python's functions begin with a sign, behind which file and line stand.
                 let level = if kind.name.starts_with(b"$") { ApiLevel::Other } else { level };
-                let name =
-                    reader.text(if kind.display_name.is_empty() { kind.name } else { kind.display_name });
+                let name = *names[event.kind.index()].get_or_insert_with(|| reader.text(kind.shown()));
                 let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
                 let call = reader.trace.api_calls.push(call);
                 if let Some(correlation) = known.correlation {
@@ -379,10 +403,9 @@ impl Reader {
     }
 
     /// Planes of other kinds: their lines are ranges.
-    fn other(&mut self, plane: &mut Plane<'_>) {
-        let lines = std::mem::take(&mut plane.lines);
-        for line in lines.into_iter().map(Line::read) {
-            self.ranges(plane, &line, None);
+    fn other(&mut self, plane: &Plane<'_>) {
+        for line in &plane.lines {
+            self.ranges(plane, line, None);
         }
     }
 }

@@ -28,6 +28,32 @@ impl<'a> Stat<'a> {
     }
 }
 
+/// The meaning of a value beside an event, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatMeaning {
+    Category,
+    HloOp,
+    /// The operator of TensorFlow, or the scope, of which the first counts.
+    TfOp,
+    Flops,
+    Correlation,
+    /// None to opscope.
+    Other,
+}
+
+impl StatMeaning {
+    pub fn of(name: &[u8]) -> Self {
+        match name {
+            b"hlo_category" => Self::Category,
+            b"hlo_op" => Self::HloOp,
+            b"tf_op" | b"name_scope" => Self::TfOp,
+            b"flops" => Self::Flops,
+            b"correlation_id" => Self::Correlation,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// The values beside an event that mean something to opscope.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
@@ -41,15 +67,24 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub fn take(&mut self, name: &[u8], stat: Stat<'a>) {
-        match name {
-            b"hlo_category" => self.category = stat.text(),
-            b"hlo_op" => (self.hlo_op, self.is_operator) = (stat.text(), true),
-            b"tf_op" | b"name_scope" if self.tf_op.is_empty() => self.tf_op = stat.text(),
-            b"flops" => self.flops = stat.number(),
-            b"correlation_id" => self.correlation = stat.number().filter(|number| *number != 0),
-            _ => {}
+    pub fn take(&mut self, meaning: StatMeaning, stat: Stat<'a>) {
+        match meaning {
+            StatMeaning::Category => self.category = stat.text(),
+            StatMeaning::HloOp => (self.hlo_op, self.is_operator) = (stat.text(), true),
+            StatMeaning::TfOp if self.tf_op.is_empty() => self.tf_op = stat.text(),
+            StatMeaning::Flops => self.flops = stat.number(),
+            StatMeaning::Correlation => self.correlation = stat.number().filter(|number| *number != 0),
+            StatMeaning::TfOp | StatMeaning::Other => {}
         }
+    }
+
+    /// Whether there is nothing but a correlation, so that all else is as the event's kind has it.
+    pub fn is_of_kind(&self) -> bool {
+        self.category.is_empty()
+            && self.hlo_op.is_empty()
+            && self.tf_op.is_empty()
+            && self.flops.is_none()
+            && !self.is_operator
     }
 
     /// These values, and of `common` those that are missing among them.

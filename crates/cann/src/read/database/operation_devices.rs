@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use super::tasks::TaskRow;
 use crate::database::schema::COMMUNICATION_TASK_INFO;
-use opscope_formats::other_database as query;
+use opscope_formats::other_database::{self as query, Database};
 
 /// The devices that tasks tell of the collective operations which they are steps of.
 pub(super) enum OperationDevices {
@@ -28,7 +26,7 @@ type Agreed = Option<u32>;
 
 impl OperationDevices {
     /// Looks at the tasks; without any, at the devices that the database names.
-    pub fn new(database: &Connection, rows: &[TaskRow], mut named: impl Iterator<Item = u32>) -> Self {
+    pub fn new(database: &Database<'_>, rows: &[TaskRow], mut named: impl Iterator<Item = u32>) -> Self {
         let Some(first) = rows.first() else {
             return match (named.next(), named.next()) {
                 (Some(device), None) => Self::One(device),

@@ -3,17 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use opscope_trace::{ApiCallId, LossKind, Nanoseconds, Places, StringId, ThreadId, Trace};
-use rusqlite::Connection;
 
 use opscope_formats::reading::Stop;
 
 use super::launch_sites::Askers;
 use super::texts::Texts;
-use opscope_formats::other_database::{self as query, Cells, NoSpan};
+use opscope_formats::other_database::{self as query, Cells, Database, NoSpan};
 
 /// The state of reading, table after table.
 pub(super) struct Reader<'c> {
-    pub database: &'c Connection,
+    pub database: &'c Database<'c>,
     pub stop: &'c Stop,
     pub trace: Trace,
     pub texts: Texts<'c>,
@@ -33,7 +32,7 @@ pub(super) struct Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    pub fn new(database: &'c Connection, stop: &'c Stop) -> Self {
+    pub fn new(database: &'c Database<'c>, stop: &'c Stop) -> Self {
         Self {
             database,
             stop,

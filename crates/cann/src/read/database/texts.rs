@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use opscope_trace::{StringId, StringTable};
 use rusqlite::{Connection, OptionalExtension, Statement};
 
-use opscope_formats::other_database as query;
+use opscope_formats::other_database::{self as query, Database};
 
 /// The texts that were named so far.
 pub(super) struct Texts<'c> {
@@ -20,7 +20,7 @@ pub(super) struct Texts<'c> {
 }
 
 impl<'c> Texts<'c> {
-    pub fn new(database: &'c Connection) -> Self {
+    pub fn new(database: &'c Database<'c>) -> Self {
         let mut table = StringTable::default();
         let empty = table.intern("");
         let mut texts = Self { statement: None, ids: HashMap::new(), table, missing: 0, empty };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 
 use opscope_trace::{
-    ApiCall, ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap, Operator,
-    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
+    ApiCall, ApiCallId, ApiLevel, ByteMap, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap,
+    Operator, OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
 };
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Text};
@@ -14,6 +14,9 @@ use super::problems::Problems;
 use super::signature;
 use super::text::{Raw, text_of, unquoted};
 use crate::reading::{Iterations, Row};
+
+/// How many operators are found without a look at all of them.
+const RECENT_OPERATORS: usize = 1_024;
 
 /// A slice or mark with its text, independent of the chunk that it was read in.
 #[derive(Clone, Copy)]
@@ -88,11 +91,13 @@ pub struct Builder<'a> {
     pub(super) device_names: HashMap<u32, String>,
     /// Tasks with the numbers of what they belong to, where that has not come yet.
     loose_tasks: Vec<(TaskId, Option<NonZeroU64>, Option<NonZeroU64>)>,
-    operators: HashMap<OperatorKey<'a>, OperatorId>,
+    operators: ByteMap<OperatorKey<'a>, OperatorId>,
+    /// The operators that were asked for last, each in the place of its name: slices mostly repeat few of them.
+    recent_operators: Vec<Option<(OperatorKey<'a>, OperatorId)>>,
 }
 
 /// The facts by which operators are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Eq, Hash)]
 pub struct OperatorKey<'a> {
     /// The name.
     pub name: StringId,
@@ -102,6 +107,16 @@ pub struct OperatorKey<'a> {
     pub model: Option<ModelId>,
     /// The arguments that describe it, as they stand in the file.
     pub signature: Raw<'a>,
+}
+
+impl PartialEq for OperatorKey<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        // No bytes may lie at no address, over which the C library's comparison stumbles for many times as long as it
+        // takes otherwise; and most operators have no signature.
+        let is_alike = self.signature.len() == other.signature.len()
+            && (self.signature.is_empty() || self.signature == other.signature);
+        (self.name, self.op_type, self.model) == (other.name, other.op_type, other.model) && is_alike
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -120,7 +135,8 @@ impl<'a> Builder<'a> {
             operators_by_external: NumberMap::default(),
             device_names: HashMap::new(),
             loose_tasks: Vec::new(),
-            operators: HashMap::new(),
+            operators: ByteMap::default(),
+            recent_operators: vec![None; RECENT_OPERATORS],
         }
     }
 
@@ -253,11 +269,19 @@ impl<'a> Builder<'a> {
 
     /// The operator of a name, type, model and description.
     pub fn operator(&mut self, key: OperatorKey<'a>) -> OperatorId {
-        *self.operators.entry(key).or_insert_with(|| {
+        let place = key.name.index() % RECENT_OPERATORS;
+        if let Some((recent, operator)) = self.recent_operators[place]
+            && recent == key
+        {
+            return operator;
+        }
+        let operator = *self.operators.entry(key).or_insert_with(|| {
             let operator = Operator { model: key.model, ..Operator::new(key.name, key.op_type) };
             let operator = signature::describe(&mut self.trace, operator, key.signature);
             self.trace.operators.push(operator)
-        })
+        });
+        self.recent_operators[place] = Some((key, operator));
+        operator
     }
 
     /// Ties those tasks that stand in the file before what they belong to.

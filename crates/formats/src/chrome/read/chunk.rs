@@ -1,7 +1,8 @@
 //! The events of one part of a file, in columns' worth of small rows that point into the file.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+
+use opscope_trace::ByteMap;
 
 use super::problems::Problems;
 use super::text::Raw;
@@ -196,9 +197,9 @@ impl<'a> Chunk<'a> {
         self.arrows.shrink_to_fit();
         self.values.shrink_to_fit();
         self.details.shrink_to_fit();
-        self.texts.numbers = HashMap::new();
-        self.lanes.numbers = HashMap::new();
-        self.counters.numbers = HashMap::new();
+        self.texts.numbers = ByteMap::default();
+        self.lanes.numbers = ByteMap::default();
+        self.counters.numbers = ByteMap::default();
     }
 
     pub fn text(&mut self, raw: Raw<'a>) -> Text {
@@ -249,12 +250,12 @@ impl<'a> Chunk<'a> {
 /// Values, each stored once and named by its number.
 struct Interned<Value> {
     values: Vec<Value>,
-    numbers: HashMap<Value, u32>,
+    numbers: ByteMap<Value, u32>,
 }
 
 impl<Value> Default for Interned<Value> {
     fn default() -> Self {
-        Self { values: Vec::new(), numbers: HashMap::new() }
+        Self { values: Vec::new(), numbers: ByteMap::default() }
     }
 }
 

@@ -1,11 +1,9 @@
 //! Reading such a table.
 
-use std::collections::HashMap;
-
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{
-    DeviceKind, ExecutionUnit, LossKind, MetricId, Nanoseconds, Operator, OperatorId, Places, StringId, Task,
-    TaskId, TimeBasis, Trace,
+    ByteMap, DeviceKind, ExecutionUnit, LossKind, MetricId, Nanoseconds, NumberMap, Operator, OperatorId,
+    Places, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
 use crate::reading::Stop;
@@ -82,10 +80,10 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let headers = reader.byte_headers().cloned().unwrap_or_default();
     let names: Vec<String> =
         headers.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
-    let mut kernels = Kernels::new(&names);
-    let is_long = kernels.column("Metric Value").is_some();
+    let columns = Columns::of(&names);
+    let mut kernels = Kernels::new(&columns);
+    let mut quantities: Vec<ColumnQuantity<'_>> = columns.quantities(&names);
     let mut record = ByteRecord::new();
-    let mut units: Vec<String> = vec![String::new(); names.len()];
     let mut count = 0_usize;
     loop {
         match reader.read_byte_record(&mut record) {
@@ -104,28 +102,93 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             return Err(ReadError::Stopped);
         }
         let is_units = record.get(0).is_some_and(|id| id.trim_ascii().is_empty());
-        match (is_units, is_long) {
-            (true, _) => {
-                let texts = record.iter().map(|unit| String::from_utf8_lossy(unit.trim_ascii()).into_owned());
-                units = texts.collect();
-            }
-            (false, true) => kernels.quantity(&record),
-            (false, false) => kernels.row(&record, &units),
+        match (is_units, columns.value) {
+            (true, _) => quantities.iter_mut().for_each(|column| column.take_unit(&record)),
+            (false, Some(value)) => kernels.quantity(&record, value),
+            (false, None) => kernels.row(&record, &mut quantities),
         }
     }
     stop.has_read(text.len());
     Ok(kernels.finish())
 }
 
+/// The places of the columns that say what a kernel was; those that are missing are none.
+struct Columns {
+    id: Option<usize>,
+    process: Option<usize>,
+    kernel: Option<usize>,
+    device: Option<usize>,
+    stream: Option<usize>,
+    /// Name, unit and value of the quantity of a row, where each has its own.
+    name: Option<usize>,
+    unit: Option<usize>,
+    value: Option<usize>,
+}
+
+impl Columns {
+    fn of(names: &[String]) -> Self {
+        let place = |name: &str| names.iter().position(|known| known == name);
+        Self {
+            id: place("ID"),
+            process: place("Process ID"),
+            kernel: place("Kernel Name"),
+            device: place("Device"),
+            stream: place("Stream"),
+            name: place("Metric Name"),
+            unit: place("Metric Unit"),
+            value: place("Metric Value"),
+        }
+    }
+
+    /// The columns that are quantities, their units not yet told.
+    fn quantities<'n>(&self, names: &'n [String]) -> Vec<ColumnQuantity<'n>> {
+        let quantities = names.iter().enumerate().filter(|(_, name)| !ABOUT.contains(&name.as_str()));
+        let new = |(column, name): (usize, &'n String)| ColumnQuantity {
+            column,
+            name,
+            is_duration: DURATION.contains(&name.as_str()),
+            unit: String::new(),
+            metric: None,
+        };
+        quantities.map(new).collect()
+    }
+}
+
+/// A quantity that has a column of its own.
+struct ColumnQuantity<'n> {
+    column: usize,
+    name: &'n str,
+    is_duration: bool,
+    unit: String,
+    /// Its metric, once a kernel had a value of it.
+    metric: Option<MetricId>,
+}
+
+impl ColumnQuantity<'_> {
+    fn take_unit(&mut self, units: &ByteRecord) {
+        self.unit = String::from_utf8_lossy(cell(units, Some(self.column))).into_owned();
+        self.metric = None;
+    }
+}
+
+/// A cell without the blanks around it; empty where there is no such column.
+fn cell(record: &ByteRecord, column: Option<usize>) -> &[u8] {
+    column.and_then(|column| record.get(column)).unwrap_or_default().trim_ascii()
+}
+
 /// Kernels while they are read.
-struct Kernels<'n> {
-    names: &'n [String],
+struct Kernels<'c> {
+    columns: &'c Columns,
     trace: Trace,
     places: Places,
-    operators: HashMap<StringId, OperatorId>,
-    metrics: HashMap<(String, String), MetricId>,
-    /// The kernel whose quantities are being read, by its number, with those and its duration.
-    open: Option<Open>,
+    operators: NumberMap<StringId, OperatorId>,
+    /// Metrics by their names and units.
+    metrics: ByteMap<String, ByteMap<String, MetricId>>,
+    /// The kernel whose quantities are being read, one from each row.
+    open: Option<Kernel>,
+    /// The lists of a row that has all quantities, which are used again for each.
+    metrics_of_row: Vec<MetricId>,
+    values_of_row: Vec<f64>,
     /// The end of the kernels so far.
     end: Nanoseconds,
     has_duration: bool,
@@ -133,7 +196,8 @@ struct Kernels<'n> {
     no_number: u64,
 }
 
-struct Open {
+/// A kernel with its quantities so far.
+struct Kernel {
     id: Vec<u8>,
     /// The process, each of which counts its kernels by itself.
     process: Vec<u8>,
@@ -142,15 +206,17 @@ struct Open {
     values: Vec<f64>,
 }
 
-impl<'n> Kernels<'n> {
-    fn new(names: &'n [String]) -> Self {
+impl<'c> Kernels<'c> {
+    fn new(columns: &'c Columns) -> Self {
         Self {
-            names,
+            columns,
             trace: Trace::new(),
             places: Places::default(),
-            operators: HashMap::new(),
-            metrics: HashMap::new(),
+            operators: NumberMap::default(),
+            metrics: ByteMap::default(),
             open: None,
+            metrics_of_row: Vec::new(),
+            values_of_row: Vec::new(),
             end: Nanoseconds::ZERO,
             has_duration: false,
             unreadable: 0,
@@ -158,48 +224,57 @@ impl<'n> Kernels<'n> {
         }
     }
 
-    fn column(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| known == name)
-    }
-
-    fn cell<'r>(&self, record: &'r ByteRecord, name: &str) -> &'r [u8] {
-        self.column(name).and_then(|column| record.get(column)).unwrap_or_default().trim_ascii()
-    }
-
     /// A kernel with all its quantities.
-    fn row(&mut self, record: &ByteRecord, units: &[String]) {
-        self.begin(record);
-        for (index, name) in self.names.iter().enumerate() {
-            if !ABOUT.contains(&name.as_str()) {
-                let cell = record.get(index).unwrap_or_default().trim_ascii();
-                self.value(name, &units[index], cell);
+    fn row(&mut self, record: &ByteRecord, quantities: &mut [ColumnQuantity<'_>]) {
+        let task = self.begin(record);
+        let mut metrics = std::mem::take(&mut self.metrics_of_row);
+        let mut values = std::mem::take(&mut self.values_of_row);
+        metrics.clear();
+        values.clear();
+        for quantity in quantities {
+            let Some(value) = self.value(cell(record, Some(quantity.column))) else { continue };
+            if quantity.is_duration {
+                self.take_duration(task, &quantity.unit, value);
             }
+            let metric = *quantity.metric.get_or_insert_with(|| self.metric(quantity.name, &quantity.unit));
+            metrics.push(metric);
+            values.push(value);
         }
-        self.close();
+        self.trace.push_reading(task, &metrics, &values);
+        (self.metrics_of_row, self.values_of_row) = (metrics, values);
     }
 
     /// One quantity of a kernel; those of one kernel follow one another.
-    fn quantity(&mut self, record: &ByteRecord) {
-        let id = self.cell(record, "ID");
-        let process = self.cell(record, "Process ID");
-        if self.open.as_ref().is_none_or(|open| open.id != id || open.process != process) {
+    fn quantity(&mut self, record: &ByteRecord, column: usize) {
+        let Columns { id, process, name, unit, .. } = *self.columns;
+        let is_of_kernel =
+            |open: &Kernel| open.id == cell(record, id) && open.process == cell(record, process);
+        if !self.open.as_ref().is_some_and(is_of_kernel) {
             self.close();
-            self.begin(record);
+            let task = self.begin(record);
+            let [id, process] = [id, process].map(|column| cell(record, column).to_vec());
+            self.open = Some(Kernel { id, process, task, metrics: Vec::new(), values: Vec::new() });
         }
-        let [name, unit] =
-            ["Metric Name", "Metric Unit"].map(|column| String::from_utf8_lossy(self.cell(record, column)));
-        let (name, unit) = (name.into_owned(), unit.into_owned());
-        let value = self.cell(record, "Metric Value").to_vec();
-        self.value(&name, &unit, &value);
+        let Some(value) = self.value(cell(record, Some(column))) else { return };
+        let [name, unit] = [name, unit].map(|column| String::from_utf8_lossy(cell(record, column)));
+        let metric = self.metric(&name, &unit);
+        if let Some(mut open) = self.open.take() {
+            if DURATION.contains(&&*name) {
+                self.take_duration(open.task, &unit, value);
+            }
+            open.metrics.push(metric);
+            open.values.push(value);
+            self.open = Some(open);
+        }
     }
 
-    fn begin(&mut self, record: &ByteRecord) {
-        let number = |name: &str| number(self.cell(record, name)).filter(|number| *number >= 0.0);
-        let (device, stream) =
-            (number("Device").unwrap_or(0.0) as u32, number("Stream").unwrap_or(0.0) as u64);
-        let name = String::from_utf8_lossy(self.cell(record, "Kernel Name")).into_owned();
+    /// Adds the task of a kernel, of which no quantity is known yet.
+    fn begin(&mut self, record: &ByteRecord) -> TaskId {
+        let Columns { kernel, device, stream, .. } = *self.columns;
+        let number = |column| number(cell(record, column)).filter(|number| *number >= 0.0).unwrap_or(0.0);
+        let (device, stream) = (number(device) as u32, number(stream) as u64);
         let trace = &mut self.trace;
-        let name = trace.strings.intern(&name);
+        let name = trace.strings.intern(&String::from_utf8_lossy(cell(record, kernel)));
         let operator =
             *self.operators.entry(name).or_insert_with(|| trace.operators.push(Operator::new(name, name)));
         let device = self.places.device(trace, DeviceKind::Gpu, device, "");
@@ -211,37 +286,38 @@ impl<'n> Kernels<'n> {
             stream,
             ..Task::new(name, self.end, Nanoseconds::ZERO)
         };
-        let task = trace.tasks.push(task);
-        let [id, process] = ["ID", "Process ID"].map(|column| self.cell(record, column).to_vec());
-        self.open = Some(Open { id, process, task, metrics: Vec::new(), values: Vec::new() });
+        trace.tasks.push(task)
     }
 
-    fn value(&mut self, name: &str, unit: &str, cell: &[u8]) {
-        let Some(open) = &mut self.open else { return };
-        if cell.is_empty() {
-            return;
-        }
-        let Some(value) = number(cell) else {
-            self.no_number += 1;
-            return;
-        };
-        if DURATION.contains(&name)
-            && let Some(nanoseconds) = nanoseconds(value, unit)
-        {
+    /// The value of a cell, if it has one; one that is no number is counted.
+    fn value(&mut self, cell: &[u8]) -> Option<f64> {
+        let value = number(cell);
+        self.no_number += u64::from(value.is_none() && !cell.is_empty());
+        value
+    }
+
+    /// Heeds the quantity that is a kernel's duration.
+    fn take_duration(&mut self, task: TaskId, unit: &str, value: f64) {
+        if let Some(nanoseconds) = nanoseconds(value, unit) {
             self.has_duration = true;
-            let row = self.trace.tasks.get(open.task);
-            self.trace.tasks.set(open.task, Task { duration: nanoseconds, ..row });
+            let row = self.trace.tasks.get(task);
+            self.trace.tasks.set(task, Task { duration: nanoseconds, ..row });
             self.end = row.start + nanoseconds;
         }
-        let key = (name.to_owned(), unit.to_owned());
-        let trace = &mut self.trace;
-        let metric = *self.metrics.entry(key).or_insert_with(|| trace.enter_metric(name, unit));
-        open.metrics.push(metric);
-        open.values.push(value);
+    }
+
+    /// The metric of a name and unit.
+    fn metric(&mut self, name: &str, unit: &str) -> MetricId {
+        if let Some(&known) = self.metrics.get(name).and_then(|units| units.get(unit)) {
+            return known;
+        }
+        let metric = self.trace.enter_metric(name, unit);
+        self.metrics.entry(name.to_owned()).or_default().insert(unit.to_owned(), metric);
+        metric
     }
 
     fn close(&mut self) {
-        if let Some(Open { task, metrics, values, .. }) = self.open.take() {
+        if let Some(Kernel { task, metrics, values, .. }) = self.open.take() {
             self.trace.push_reading(task, &metrics, &values);
         }
     }
@@ -261,6 +337,11 @@ impl<'n> Kernels<'n> {
 
 /// A number, with commas between its thousands or without.
 fn number(cell: &[u8]) -> Option<f64> {
+    /// Numbers of so many digits are whole in floating point, and most are; anything else takes several times as long.
+    const MOST_DIGITS: usize = 15;
+    if (1..=MOST_DIGITS).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit) {
+        return Some(cell.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')) as f64);
+    }
     let text = std::str::from_utf8(cell).ok()?;
     let number: f64 = match text.contains(',') {
         true => text.replace(',', "").parse().ok()?,

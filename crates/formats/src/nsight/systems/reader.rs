@@ -2,17 +2,15 @@
 
 use std::collections::HashSet;
 
-use opscope_trace::{LossKind, Nanoseconds, Trace};
-use rusqlite::Connection;
-
-use crate::other_database::{self, Cells, NoSpan};
+use crate::other_database::{self, Cells, Database, NoSpan};
 use crate::reading::Stop;
+use opscope_trace::{LossKind, Nanoseconds, Trace};
 
 use super::recording::Recording;
 
 /// The state of reading, table after table.
 pub struct Reader<'c> {
-    pub database: &'c Connection,
+    pub database: &'c Database<'c>,
     pub stop: &'c Stop,
     pub recording: Recording,
     /// The tables that were read.
@@ -20,7 +18,7 @@ pub struct Reader<'c> {
 }
 
 impl<'c> Reader<'c> {
-    pub fn new(database: &'c Connection, stop: &'c Stop) -> Self {
+    pub fn new(database: &'c Database<'c>, stop: &'c Stop) -> Self {
         Self { database, stop, recording: Recording::default(), used: HashSet::new() }
     }
 

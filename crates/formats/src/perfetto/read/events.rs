@@ -25,7 +25,7 @@ impl Packets {
         let flows = &mut self.scratch.flows;
         flows.clear();
         // Annotations mostly follow one another, and then their bytes are what tells them from others.
-        let mut annotations: Option<(usize, usize, bool)> = None;
+        let annotations = &mut found.annotations;
         let mut fields = Fields::of(body);
         loop {
             let at = fields.position();
@@ -44,7 +44,7 @@ impl Packets {
                 event::CATEGORIES if found.category.is_none() => found.category = Some(value.bytes()),
                 event::ANNOTATIONS => {
                     let end = fields.position();
-                    annotations = Some(match annotations {
+                    *annotations = Some(match *annotations {
                         None => (at, end, true),
                         Some((first, last, is_run)) => (first, end, is_run && last == at),
                     });
@@ -62,6 +62,19 @@ impl Packets {
                 _ => {}
             }
         }
+        self.found_event(found, body, sequence, time, start, texts);
+    }
+
+    /// Takes an event whose fields were found in `body`, and its flows in the scratch lists.
+    pub(super) fn found_event(
+        &mut self,
+        mut found: Found<'_>,
+        body: &[u8],
+        sequence: usize,
+        time: Option<Result<i64, TooLarge>>,
+        start: usize,
+        texts: &mut Texts,
+    ) {
         let row = &mut self.sequences[sequence];
         if let Some(delta) = found.delta {
             row.reference = row.reference.saturating_add(delta.saturating_mul(1_000));
@@ -110,7 +123,7 @@ impl Packets {
         };
         let name = named(found.name, found.name_iid, &names.events);
         let category = named(found.category, found.category_iid, &names.categories);
-        let arguments = match annotations {
+        let arguments = match found.annotations {
             None => TextId::default(),
             Some((first, end, true)) => self.arguments(&body[first..end], sequence, texts),
             Some(_) => {
@@ -192,18 +205,20 @@ impl Packets {
 
 /// The fields of an event.
 #[derive(Default)]
-struct Found<'a> {
-    kind: u64,
-    track: Option<u64>,
-    name_iid: u64,
-    name: Option<&'a [u8]>,
-    category_iid: u64,
-    category: Option<&'a [u8]>,
-    value: Option<f64>,
-    has_extra: bool,
-    delta: Option<i64>,
-    absolute: Option<i64>,
-    legacy: Option<&'a [u8]>,
+pub(super) struct Found<'a> {
+    pub kind: u64,
+    pub track: Option<u64>,
+    pub name_iid: u64,
+    pub name: Option<&'a [u8]>,
+    pub category_iid: u64,
+    pub category: Option<&'a [u8]>,
+    pub value: Option<f64>,
+    pub has_extra: bool,
+    pub delta: Option<i64>,
+    pub absolute: Option<i64>,
+    pub legacy: Option<&'a [u8]>,
+    /// Where the annotations begin and end, and whether nothing else stands between.
+    pub annotations: Option<(usize, usize, bool)>,
 }
 
 /// The part of a slice that an event of Chrome's in its other form is, by its phase, and the number of its name.

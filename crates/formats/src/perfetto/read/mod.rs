@@ -1,11 +1,12 @@
 //! Reading Perfetto's traces into a [`Trace`].
 //!
-//! Packets are read one after another, because names, clocks and values may be told relative to earlier ones.
+//! Packets are taken one after another, because names, clocks and values may be told relative to earlier ones; the
+//! fields of most of them are found on all cores before (`part`).
 //! Their events become the rows that Chrome's events become (`crate::chrome::read`), and from there on it is the
 //! same work. Text is kept once, as JSON, in which those rows have it.
 //!
 //! ```text
-//! texts ─► clocks, tracks, annotations ─► sequence, slices ─► packets, events ─► document
+//! texts ─► clocks, tracks, annotations ─► sequence, slices ─► part ─► packets, events ─► document
 //! ```
 
 mod annotations;
@@ -13,6 +14,7 @@ mod clocks;
 mod document;
 mod events;
 mod packets;
+mod part;
 mod sequence;
 mod slices;
 mod texts;

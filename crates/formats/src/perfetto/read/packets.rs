@@ -9,7 +9,9 @@ use opscope_trace::{LossKind, NumberMap};
 use super::super::EVENTS;
 use super::super::fields::{metadata, packet, thread, trace};
 use super::annotations::is_json;
-use super::clocks::Clocks;
+use super::clocks::{Clocks, TooLarge};
+use super::events::Found;
+use super::part::{self, Item, PlainEvent};
 use super::sequence::Sequence;
 use super::slices::Slices;
 use super::texts::{TextId, Texts};
@@ -58,19 +60,17 @@ pub(super) struct Scratch {
 
 /// The fields of a packet beside its content.
 #[derive(Clone, Copy, Default)]
-struct Head {
-    time: Option<u64>,
-    clock: Option<u32>,
-    sequence: u32,
-    flags: u64,
-    is_dropped: bool,
+pub struct Head {
+    pub time: Option<u64>,
+    pub clock: Option<u32>,
+    pub sequence: u32,
+    pub flags: u64,
+    pub is_dropped: bool,
 }
 
 impl Packets {
     /// Reads all packets.
     pub fn read(bytes: &[u8], order: Order, texts: &mut Texts, stop: &Stop) -> Result<Self, ReadError> {
-        /// Few enough to take no more than some milliseconds.
-        const BETWEEN: usize = 1 << 14;
         let slices = if order == Order::ByTime { Slices::sorting() } else { Slices::default() };
         let mut packets = Self {
             tracks: Tracks::default(),
@@ -86,27 +86,25 @@ impl Packets {
             last_sequence: None,
             scratch: Scratch::default(),
         };
-        let mut fields = Fields::of(bytes);
-        let (mut count, mut told) = (0_usize, 0);
-        loop {
-            let start = fields.position();
-            let Some(field) = fields.next() else { break };
-            match field {
-                Ok((trace::PACKET, Value::Bytes(body))) => packets.packet(body, start, texts, true),
-                // Fields beside the packets are none of the format, but harm nothing.
-                Ok(_) => packets.problems.count(LossKind::DamagedPacket, start),
-                Err(_) if count == 0 => return Err(ReadError::NoPacket { offset: start }),
-                Err(fault) => packets.problems.count(loss_of(fault), start),
-            }
-            count += 1;
-            if count.is_multiple_of(BETWEEN) {
+        if let Some(Err(_)) = Fields::of(bytes).next() {
+            return Err(ReadError::NoPacket { offset: 0 });
+        }
+        let begins = part::begins(bytes);
+        let mut told = 0;
+        opscope_parallel::parts(
+            begins.len(),
+            |number, items| part::read(bytes, &begins, number, items),
+            |items: &mut Vec<(usize, Item<'_>)>| {
                 if stop.is_wanted() {
                     return Err(ReadError::Stopped);
                 }
-                stop.has_read(fields.position() - told);
-                told = fields.position();
-            }
-        }
+                for (start, item) in items.drain(..) {
+                    packets.take(item, start, texts);
+                    stop.has_read(start - std::mem::replace(&mut told, start));
+                }
+                Ok(())
+            },
+        )?;
         packets.slices.finish(&mut packets.problems);
         Ok(packets)
     }
@@ -118,6 +116,30 @@ impl Packets {
         let told = told.and_then(|(_, number)| decimal::whole(texts.json(*number)).ok());
         let Slices { all, marks, samples, .. } = &self.slices;
         told.is_some_and(|told| ((all.len() + marks.len() + samples.len()) as i64) < told)
+    }
+
+    fn take(&mut self, item: Item<'_>, start: usize, texts: &mut Texts) {
+        match item {
+            Item::Plain(event) => self.plain_event(&event, start, texts),
+            Item::Packet(body) => self.packet(body, start, texts, true),
+            // Fields beside the packets are none of the format, but harm nothing.
+            Item::Beside => self.problems.count(LossKind::DamagedPacket, start),
+            Item::Fault(fault) => self.problems.count(loss_of(fault), start),
+        }
+    }
+
+    /// As [`packet`](Self::packet), for one that was read already.
+    fn plain_event(&mut self, plain: &PlainEvent, start: usize, texts: &mut Texts) {
+        let PlainEvent { head, kind, track, name_iid, category_iid } = *plain;
+        let sequence = self.sequence(head.sequence);
+        self.keep_state(sequence, &head, start);
+        if self.lacks_state(sequence, &head, start) {
+            return;
+        }
+        let time = self.time(sequence, &head);
+        self.scratch.flows.clear();
+        let found = Found { kind, track, name_iid, category_iid, ..Found::default() };
+        self.found_event(found, &[], sequence, time, start, texts);
     }
 
     /// Reads one packet; `start` is where it stands in the file.
@@ -154,21 +176,33 @@ impl Packets {
         if let Some(defaults) = defaults {
             self.sequences[sequence].take_defaults(defaults);
         }
-        if head.flags & packet::FLAG_NEEDS_STATE != 0 && !self.sequences[sequence].is_whole {
-            self.problems.count(LossKind::PacketWithoutState, start);
+        if self.lacks_state(sequence, &head, start) {
             return;
         }
         if let Some((packet::CLOCK_SNAPSHOT, body)) = content {
             self.clocks.snapshot(head.sequence, body);
         }
-        // A clock that counts on has to hear of every time.
-        let clock = head.clock.or(self.sequences[sequence].clock);
-        let time = head.time.map(|time| self.clocks.time(head.sequence, clock, time));
+        let time = self.time(sequence, &head);
         match content {
             Some((packet::TRACK_EVENT, body)) => self.event(body, sequence, time, start, texts),
             Some((number, body)) => self.content(number, body, sequence, start, texts, may_be_packed),
             None => {}
         }
+    }
+
+    /// Whether a packet rests on others that were dropped, which is counted.
+    fn lacks_state(&mut self, sequence: usize, head: &Head, start: usize) -> bool {
+        let lacks = head.flags & packet::FLAG_NEEDS_STATE != 0 && !self.sequences[sequence].is_whole;
+        if lacks {
+            self.problems.count(LossKind::PacketWithoutState, start);
+        }
+        lacks
+    }
+
+    /// The time of a packet. A clock that counts on has to hear of every one.
+    fn time(&mut self, sequence: usize, head: &Head) -> Option<Result<i64, TooLarge>> {
+        let clock = head.clock.or(self.sequences[sequence].clock);
+        head.time.map(|time| self.clocks.time(head.sequence, clock, time))
     }
 
     fn sequence(&mut self, id: u32) -> usize {

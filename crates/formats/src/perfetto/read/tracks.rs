@@ -48,6 +48,8 @@ pub struct Owner {
 pub struct Tracks {
     pub all: Vec<Track>,
     by_uuid: NumberMap<u64, TrackId>,
+    /// The track that was asked for last: events mostly follow others of their track.
+    last: Option<(u64, TrackId)>,
     /// Names of processes by their numbers, and of threads by those of process and thread.
     pub processes: NumberMap<u64, TextId>,
     pub threads: NumberMap<(u64, u64), TextId>,
@@ -56,10 +58,17 @@ pub struct Tracks {
 impl Tracks {
     /// The track of a number, entered if it is new.
     pub fn of(&mut self, uuid: u64) -> TrackId {
-        *self.by_uuid.entry(uuid).or_insert_with(|| {
+        if let Some((last, id)) = self.last
+            && last == uuid
+        {
+            return id;
+        }
+        let id = *self.by_uuid.entry(uuid).or_insert_with(|| {
             self.all.push(Track { uuid, ..Track::default() });
             TrackId((self.all.len() - 1) as u32)
-        })
+        });
+        self.last = Some((uuid, id));
+        id
     }
 
     /// The track of a number, if anything named it.
