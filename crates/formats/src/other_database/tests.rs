@@ -154,7 +154,9 @@ fn tables_that_are_not_plain_are_left_to_sqlite() {
 fn pages_that_name_one_another_end() {
     let mut bytes = bytes_of(512, |database| {
         database.execute_batch("CREATE TABLE t (a)").unwrap();
-        (0..500).for_each(|row| drop(database.execute("INSERT INTO t VALUES (?)", [row]).unwrap()));
+        for row in 0..500 {
+            database.execute("INSERT INTO t VALUES (?)", [row]).unwrap();
+        }
     });
     // The uppermost page of the table names itself as its last.
     bytes[512 + 8..512 + 12].copy_from_slice(&2_u32.to_be_bytes());

@@ -75,7 +75,7 @@ impl Tables {
             // SQLite's own message doesn't tell a missing file from one that can't be read.
             let file = std::fs::File::open(path)?;
             let length = file.metadata()?.len();
-            // Whatever can't be mapped is read by SQLite alone.
+            // SQLite alone reads a file that can't be mapped.
             let mapped = MappedFile::new(&file, path).ok();
             let mut header = Vec::with_capacity(HEADER_BYTES);
             file.take(HEADER_BYTES as u64).read_to_end(&mut header)?;

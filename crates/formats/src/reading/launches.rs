@@ -127,7 +127,7 @@ mod tests {
             calls in prop::collection::vec((0..3_u32, 0..20_u64), 0..40),
             tasks in prop::collection::vec((0..3_u32, 0..20_u64), 0..40),
         ) {
-            let first = |wanted: &dyn Fn(&(u32, u64)) -> bool| calls.iter().position(|call| wanted(call));
+            let first = |wanted: &dyn Fn(&(u32, u64)) -> bool| calls.iter().position(wanted);
             let launcher = |&(process, number): &(u32, u64)| {
                 let mut of_number: Vec<u32> =
                     calls.iter().filter(|call| call.1 == number).map(|call| call.0).collect();

@@ -35,7 +35,7 @@ pub struct Reader {
     threads: NumberMap<(u32, u64), ThreadId>,
     /// Kernels by process and the number of their dispatch, to which counters belong.
     dispatches: NumberMap<(u32, u64), TaskId>,
-    /// Those that aren't among them yet: where no counters come, nobody asks.
+    /// Kernels that aren't among them yet: where no counters come, nobody asks.
     further_dispatches: Vec<((u32, u64), TaskId)>,
 }
 
