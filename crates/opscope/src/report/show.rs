@@ -37,7 +37,7 @@ impl Answer<'_> {
         let missing = self
             .missing
             .iter()
-            .map(|it| format!("{} {}: {}\n", bold(word("Missing:")), sentence(&it.what), sentence(&it.how)));
+            .map(|it| format!("{} {}: {}\n", bold(word("Missing:")), sentence(it.what), sentence(&it.how)));
         let tables = [
             components(trace, &self.tables.components, width),
             core_metrics(trace, self.tables, rows, width),
