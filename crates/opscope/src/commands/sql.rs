@@ -1,6 +1,5 @@
 //! `opscope sql`: questions to a profile in SQL.
 
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -77,12 +76,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             terminal.print(&schema_help())?;
             return Ok(Exit::Done);
         }
-        Some("-") => {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text)?;
-            text
-        }
-        Some(text) => text.to_owned(),
+        Some(text) => rows::statement(text)?,
     };
     let time = match arguments.timeout {
         None if has_foreign_views(&database, &arguments.path)? => Some(AMONG_FOREIGN_VIEWS),

@@ -16,6 +16,17 @@ use serde_json::Value as Json;
 use super::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{DataOutput, Terminal};
 
+/// The statement that an argument gives: `-` stands for what comes on standard input.
+///
+/// # Errors
+/// When standard input can't be read, or isn't text.
+pub fn statement(argument: &str) -> io::Result<String> {
+    match argument {
+        "-" => io::read_to_string(io::stdin()),
+        text => Ok(text.to_owned()),
+    }
+}
+
 /// A statement that can be carried out.
 pub trait Asked {
     /// Carries it out: hands on the names of the columns, then each row.

@@ -1,6 +1,5 @@
 //! `opscope cluster sql`: any question to a set.
 
-use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -74,12 +73,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             terminal.print(&tables_text(&set.tables()?, terminal.width()))?;
             return Ok(Exit::Done);
         }
-        Some("-") => {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text)?;
-            text
-        }
-        Some(text) => text.to_owned(),
+        Some(text) => rows::statement(text)?,
     };
     let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
     let Some(engine) = engine::open(&set, bounds)? else {
