@@ -3,7 +3,8 @@
 //! Without the feature `datafusion` the crate is empty, because DataFusion takes half an hour of processor time
 //! to build.
 //!
-//! ```no_run
+#![cfg_attr(feature = "datafusion", doc = "```no_run")]
+#![cfg_attr(not(feature = "datafusion"), doc = "```ignore")]
 //! use opscope_reach_engine::{Engine, EngineError, Limits};
 //!
 //! let set = opscope_reach::Set::open("set".as_ref(), None)?;
