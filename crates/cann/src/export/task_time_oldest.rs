@@ -1,6 +1,7 @@
 //! `task_time` of chip 0: its tasks by the time that they took, with their waiting.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use crate::data::Device;
 use crate::export::sheet::{Row, Sheet};
@@ -9,7 +10,9 @@ use crate::facts::view::{DeviceView, TaskRef, View};
 use crate::headings::{owned, task_time_oldest};
 use crate::join::TrackCopy;
 use crate::kinds::oldest_name;
+use crate::tables::TaskState;
 use crate::text::numbers;
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 /// Sums over the runs of a task, in nanoseconds.
@@ -125,9 +128,11 @@ fn lines_of_copies<'a>(view: &View<'a>, device: &DeviceView<'a>) -> Vec<Line<'a>
 fn lines_of_tasks<'a, 't>(
     view: &'a View<'a>,
     device: &DeviceView<'a>,
-    tasks: impl Iterator<Item = &'t TaskRef>,
+    tasks: impl Iterator<Item = &'t TaskRef> + Clone,
 ) -> Vec<Line<'a>> {
-    let waits = waits(device.device);
+    let starts = || tasks.clone().map(|task| device.device.tables.tasks.start()[task.task as usize]);
+    let started = starts().min().unwrap_or(0)..=starts().max().unwrap_or(u64::MAX);
+    let waits = waits(device.device, started);
     let mut groups: BTreeMap<(u16, u32, u16), (Option<&str>, Sums)> = BTreeMap::new();
     let mut total = 0.0;
     for &task in tasks {
@@ -142,8 +147,7 @@ fn lines_of_tasks<'a, 't>(
         sums.total += duration;
         sums.min = sums.min.min(duration);
         sums.max = sums.max.max(duration);
-        let (waiting, pending) =
-            waits.get(&(record.stream, record.task, record.start)).copied().unwrap_or_default();
+        let (waiting, pending) = wait_of(&waits, (record.stream, record.task, record.start));
         sums.waiting += waiting;
         sums.pending += pending;
     }
@@ -174,9 +178,20 @@ fn lines_of_tasks<'a, 't>(
     groups.into_iter().map(line).collect()
 }
 
-/// For each run, by stream, task and start, how many nanoseconds it waited, and how many passed from
-/// when it was pending to its end.
-fn waits(device: &Device) -> HashMap<(u16, u32, u64), (f64, f64)> {
+/// A run of a task, by stream, task and start, and how many nanoseconds it waited and passed from when it was
+/// pending to its end.
+#[derive(Clone, Copy)]
+struct Wait {
+    run: (u16, u32, u64),
+    /// Its place among all, for of several runs with one key the last counts.
+    place: u32,
+    waited: f64,
+    pended: f64,
+}
+
+/// The waiting of the runs that started within a stretch of time, in the order of their keys. There may be as many as
+/// tasks, so they lie in a column.
+fn waits(device: &Device, started: RangeInclusive<u64>) -> Column<Wait> {
     const WAITING: u16 = 1;
     const RUNNING: u16 = 2;
     const COMPLETE: u16 = 3;
@@ -189,11 +204,9 @@ fn waits(device: &Device) -> HashMap<(u16, u32, u64), (f64, f64)> {
         pending: Option<u64>,
     }
     let mut runs: NumberMap<(u16, u16), Run> = NumberMap::default();
-    let mut waits = HashMap::new();
-    let mut states: Vec<_> = device.tables.states.rows().collect();
-    states.sort_by_key(|state| (state.time, state.state));
+    let mut waits = Column::new();
     let between = |from: u64, to: u64| device.clock.monotonic_f64(to) - device.clock.monotonic_f64(from);
-    for state in states {
+    let mut note = |state: TaskState| {
         let run = runs.entry((state.stream, state.task)).or_default();
         match state.state {
             WAITING => run.waiting = Some(state.time),
@@ -201,15 +214,34 @@ fn waits(device: &Device) -> HashMap<(u16, u32, u64), (f64, f64)> {
             PENDING => run.pending = Some(state.time),
             COMPLETE => {
                 let Run { waiting, running, pending } = std::mem::take(run);
-                let Some(running) = running else { continue };
+                let Some(running) = running.filter(|running| started.contains(running)) else { return };
                 // A task that has to wait once more while it runs waits until its end.
                 let until = |waiting: u64| if running < waiting { state.time } else { running };
                 let waited = waiting.map_or(0.0, |waiting| between(waiting, until(waiting)));
                 let pended = pending.map_or(0.0, |pending| between(pending, state.time));
-                waits.insert((state.stream, u32::from(state.task), running), (waited, pended));
+                let (run, place) = ((state.stream, u32::from(state.task), running), waits.len() as u32);
+                waits.push(Wait { run, place, waited, pended });
             }
             _ => {}
         }
+    };
+    let states = &device.tables.states;
+    let order = |state: &TaskState| (state.time, state.state, state.stream, state.task);
+    if states.rows().is_sorted_by_key(|state| (state.time, state.state)) {
+        states.rows().for_each(note);
+    } else {
+        let mut sorted = Column::new();
+        states.rows().for_each(|state| sorted.push(state));
+        sorted.sort_unstable_by_key(order);
+        sorted.iter().for_each(|&state| note(state));
     }
+    waits.sort_unstable_by_key(|wait| (wait.run, wait.place));
     waits
+}
+
+/// How long a run waited and was pending; nothing of one whose states weren't all recorded.
+fn wait_of(waits: &[Wait], run: (u16, u32, u64)) -> (f64, f64) {
+    let next = waits.partition_point(|wait| wait.run <= run);
+    let found = waits[..next].last().filter(|wait| wait.run == run);
+    found.map_or((0.0, 0.0), |wait| (wait.waited, wait.pended))
 }
