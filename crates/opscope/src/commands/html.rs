@@ -1,6 +1,7 @@
 //! A profile as a page in one file: what `opscope report` writes, and `--html` of the commands that measure, collect
 //! or ask.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -256,7 +257,7 @@ pub fn with_page<A>(
 }
 
 fn overview_of(profile: &Opened) -> Result<Overview, UsageError> {
-    Overview::of(profile, Query::default().scope).map_err(usage)
+    profile.overview(Query::default().scope).map(Cow::into_owned).map_err(usage)
 }
 
 /// The changes from one profile to another; `is_kept` tells whether they lie in files.

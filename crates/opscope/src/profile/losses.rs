@@ -1,10 +1,12 @@
 //! Losses of the profiles that a command reads: dropped and doubtful records alike. Whoever opens a profile
 //! says how its losses are told, and every answer in JSON lists them.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use opscope_analyze::{Overview, Scope, ScopeError};
 use opscope_open::Format;
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Loss, Severity, Trace};
@@ -23,13 +25,20 @@ pub enum Tell {
 
 /// A profile that was read, with its losses. It derefs to its trace; clones share it.
 #[derive(Clone, Debug)]
-pub struct Opened(Arc<opscope_open::Opened>);
+pub struct Opened(Arc<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    read: opscope_open::Opened,
+    /// The overview of the usual scope, from when it is first asked for.
+    overview: OnceLock<Overview>,
+}
 
 impl Deref for Opened {
     type Target = Trace;
 
     fn deref(&self) -> &Trace {
-        &self.0.trace
+        &self.0.read.trace
     }
 }
 
@@ -39,37 +48,52 @@ impl Opened {
         if how == Tell::Warnings {
             warn(&opened.trace, &opened.path, terminal);
         }
-        Self(Arc::new(opened))
+        Self(Arc::new(Kept { read: opened, overview: OnceLock::new() }))
+    }
+
+    /// What a part of the profile amounts to; that of the usual part is worked out once.
+    ///
+    /// # Errors
+    /// When the profile doesn't have the part.
+    pub fn overview(&self, scope: Scope) -> Result<Cow<'_, Overview>, ScopeError> {
+        if scope != Scope::default() {
+            return Overview::of(self, scope).map(Cow::Owned);
+        }
+        if let Some(known) = self.0.overview.get() {
+            return Ok(Cow::Borrowed(known));
+        }
+        let overview = Overview::of(self, scope)?;
+        Ok(Cow::Borrowed(self.0.overview.get_or_init(|| overview)))
     }
 
     /// The path that was named.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.0.read.path
     }
 
     /// The format that it was read as.
     pub fn format(&self) -> &'static Format {
-        self.0.format
+        self.0.read.format
     }
 
     /// The profile's own file or folder, which may lie below the path that was named.
     pub fn place(&self) -> &Path {
-        &self.0.place
+        &self.0.read.place
     }
 
     /// The files of a folder of outputs, and what became of each.
     pub fn files(&self) -> &[opscope_cann::read::SeenFile] {
-        &self.0.files
+        &self.0.read.files
     }
 
     /// Its oddities as a whole.
     pub fn remarks(&self) -> &[String] {
-        &self.0.remarks
+        &self.0.read.remarks
     }
 
     /// Its losses for a program, each with the path of the profile.
     pub fn losses(&self) -> Vec<Value> {
-        losses_of(&self.0.trace, &self.0.path)
+        losses_of(&self.0.read.trace, &self.0.read.path)
     }
 
     /// Losses of a severity in few words: at most `most` kinds, and how many more there are.

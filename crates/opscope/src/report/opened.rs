@@ -1,6 +1,6 @@
 //! A profile that was just read, at first sight: enough to know which questions it can answer.
 
-use opscope_analyze::{Overview, ScopeError};
+use opscope_analyze::ScopeError;
 use serde_json::{Value, json};
 
 use super::{Envelope, latency_json, overview_json};
@@ -11,7 +11,7 @@ use crate::profile::Opened;
 /// # Errors
 /// When its measured iterations can't be told.
 pub fn to_json(profile: &Opened) -> Result<Envelope<Value>, ScopeError> {
-    let overview = Overview::of(profile, opscope_analyze::Scope::default())?;
+    let overview = profile.overview(opscope_analyze::Scope::default())?;
     let answer = json!({
         "path": profile.path().to_string_lossy(),
         "kind": profile.format().name,

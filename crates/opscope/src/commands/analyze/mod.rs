@@ -5,7 +5,7 @@ mod options;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser};
-use opscope_analyze::{Answer, Column, GroupBy, Overview, Query, RangeTree, ScopeError};
+use opscope_analyze::{Answer, Column, GroupBy, Query, RangeTree, ScopeError};
 use opscope_open::Source;
 use opscope_say::{say, sentence, word};
 use opscope_trace::Trace;
@@ -124,12 +124,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let top = arguments.order.top.unwrap_or(if form.json || form.csv { 0 } else { TOP });
     let top = if top == 0 { usize::MAX } else { top };
     let table = analyze::table_of(&trace, &answer, &columns, top);
-    let overview = || Overview::of(&trace, query.scope).map_err(usage);
+    let overview = || trace.overview(query.scope).map_err(usage);
     let text = match form {
         FormArguments { csv: true, .. } => table.to_csv()?,
         FormArguments { markdown: true, .. } => table.to_markdown(),
         FormArguments { json: true, .. } => {
-            let answer = analyze::to_json(&arguments.path, &trace, &query, &answer, &table, &overview()?);
+            let answer =
+                analyze::to_json(&arguments.path, &trace, &query, &answer, &table, overview()?.as_ref());
             answer.about([&trace]).to_text()?
         }
         _ => {
@@ -139,7 +140,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 false if trace.tasks.is_empty() => text.push_str(&report::losses_text(&trace)),
                 false => {
                     text.push_str(&report::latency_text(&trace));
-                    text.push_str(&report::overview_text(&trace, &overview()?));
+                    text.push_str(&report::overview_text(&trace, overview()?.as_ref()));
                 }
             }
             if let Some(roof) = query.roofline {
@@ -200,7 +201,7 @@ pub fn answer_to(
     trace: &Opened,
 ) -> anyhow::Result<serde_json::Value> {
     let Asked { query, answer, table } = Asked::of(options, trace)?;
-    let overview = Overview::of(trace, query.scope).map_err(|error| UsageError(error.to_string()))?;
+    let overview = trace.overview(query.scope).map_err(|error| UsageError(error.to_string()))?;
     let answer = analyze::to_json(path, trace, &query, &answer, &table, &overview);
     Ok(serde_json::to_value(answer.about([trace]))?)
 }
