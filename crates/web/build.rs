@@ -24,9 +24,13 @@ fn main() {
 fn make(ui: &Path) -> Result<(), String> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     let text = |name: &str| fs::read_to_string(ui.join(name)).map_err(|problem| problem.to_string());
+    let modules = modules(ui).map_err(|problem| format!("crates/web/ui: {problem}"))?;
+    let english = text("locale/en.js")?;
+    let keys = words::short_keys(&english, &modules)?;
     let read = |name: &str| match name {
-        "locale/zh.js" => words::by_order(&text("locale/en.js")?, &text(name)?, "zh"),
-        _ => text(name),
+        "locale/en.js" => Ok(words::under(&english, &keys)),
+        "locale/zh.js" => words::by_order(&english, &text(name)?, "zh"),
+        _ => Ok(words::asking(&text(name)?, &keys)),
     };
     let script = link::link("main.js", &read, shorten::shorten)
         .map_err(|problem| format!("crates/web/ui/{problem}"))?;
@@ -43,4 +47,19 @@ fn make(ui: &Path) -> Result<(), String> {
     };
     write("page.js", &script)?;
     write("page.css", &styles)
+}
+
+/// The texts of all modules below a folder but those of the languages themselves.
+fn modules(folder: &Path) -> std::io::Result<Vec<String>> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_language = ["en.js", "zh.js"].iter().any(|name| path.ends_with(name));
+        if path.is_dir() {
+            texts.extend(modules(&path)?);
+        } else if path.extension().is_some_and(|ending| ending == "js") && !is_language {
+            texts.push(fs::read_to_string(&path)?);
+        }
+    }
+    Ok(texts)
 }

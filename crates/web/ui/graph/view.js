@@ -4,7 +4,7 @@ import { effect, signal, untracked } from "../state/signal.js";
 import { h, fill } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";
 import { why_empty } from "../parts/why_empty.js";
-import { command_box } from "../parts/copy.js";
+import { command_box, save_text } from "../parts/copy.js";
 import { save_drawing } from "../parts/drawing.js";
 import { about, count } from "../parts/units.js";
 import { quoted, profile_word } from "../screens/command.js";
@@ -38,7 +38,11 @@ export function model_screen(app) {
   const element = h("div", { class: "model" }, h("h1", { class: "unseen" }, t("screen_model")),
     h("div", { class: "toolbar", role: "toolbar", "aria-label": t("screen_model") },
       h("label", { class: "field" }, t("colour_by"), " ", palette), chips, h("span", { class: "grow" }),
-      save_drawing(app, "model", () => as_svg(app.palette.peek(), scene())),
+      save_drawing(app, "model", () => as_svg(app.palette.peek(), scene())), save_text(app, "model", "CSV", () => {
+        const grid = graph_table(app, graph, times, choose);
+        grid.dispose();
+        return grid.csv();
+      }),
       h("span", { class: "buttons" }, folds && button("⊟", t("fold_all"), () => fold_all(true)), folds && button("⊞", t("unfold_all"), () => fold_all(false)),
         button("+", t("zoom_in"), () => zoom(1.5)), button("−", t("zoom_out"), () => zoom(1 / 1.5)), button("↔", t("show_everything"), everything), button("◎", t("fit_selection"), () => reveal(true)))),
     h("div", { class: "graph-facts" }, h("span", null, source_text(app)), how(app), legend), place, table, h("p", { id: "graph-help", class: "unseen" }, t("graph_help")));

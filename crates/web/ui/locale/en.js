@@ -195,6 +195,7 @@ export const en = {
   colour_change: "by change",
   as_table: "As a table",
   save_picture: "Save as a picture",
+  save_file: "Save as a file",
   visible_from_to: "Visible: {from} to {to}",
   group: "Group",
   row: "Row", slices: "Slices",

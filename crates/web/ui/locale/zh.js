@@ -196,6 +196,7 @@ export const zh = {
   colour_change: "按变化",
   as_table: "表格",
   save_picture: "保存为图片",
+  save_file: "保存为文件",
   visible_from_to: "可见范围：{from} 至 {to}",
   group: "组",
   row: "行", slices: "切片",

@@ -31,6 +31,21 @@ export function save(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
+const TYPES = { CSV: "text/csv", JSON: "application/json" };
+
+/**
+ * A button that saves a text under the profile's name.
+ * @param {App} app @param {string} part of the profile @param {keyof typeof TYPES} kind @param {() => string} make
+ */
+export function save_text(app, part, kind, make) {
+  return h("button", { class: "small", title: t("save_file"), on: { click: () => save(`${app.profile.report.name}.${part}.${kind.toLowerCase()}`, TYPES[kind], make()) } }, kind);
+}
+
+/** @param {unknown} value */
+export function json_of(value) {
+  return `${JSON.stringify(value, null, 1)}\n`;
+}
+
 /**
  * Saves what the server makes.
  * @param {App} app @param {string} question @param {string} ending @param {string} type

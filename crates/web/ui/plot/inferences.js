@@ -7,6 +7,8 @@ import { t } from "../locale/texts.js";
 import { about, count } from "../parts/units.js";
 import { steps, moment, within } from "../timeline/scale.js";
 import { FONT } from "../timeline/draw.js";
+import { drawing } from "../parts/drawing.js";
+import { svg_pen } from "../timeline/svg_pen.js";
 import { choose_slice } from "../timeline/moves.js";
 
 const HEIGHT = 190;
@@ -60,7 +62,15 @@ export function inference_plot(app) {
     const at = near(event);
     if (at >= 0) open(at);
   });
-  return { element, dispose: () => { stop(); observer.disconnect(); } };
+  return {
+    element,
+    dispose: () => { stop(); observer.disconnect(); },
+    drawing() {
+      const { canvas: paper, drawn } = svg_pen();
+      paint(/** @type {CanvasRenderingContext2D} */ (paper.getContext("2d")));
+      return drawing(app.palette.peek(), width, HEIGHT, t("inference_plot", { n: count(list.length) }), drawn);
+    },
+  };
 
   /** @param {number} at */
   function open(at) {
@@ -88,7 +98,6 @@ export function inference_plot(app) {
 
   function draw() {
     if (width <= 0) return;
-    const palette = app.palette.peek();
     const ratio = devicePixelRatio;
     canvas.width = Math.round(width * ratio);
     canvas.height = HEIGHT * ratio;
@@ -96,6 +105,12 @@ export function inference_plot(app) {
     const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, HEIGHT);
+    paint(pen);
+  }
+
+  /** @param {CanvasRenderingContext2D} pen */
+  function paint(pen) {
+    const palette = app.palette.peek();
     pen.font = FONT;
     pen.textBaseline = "middle";
     const { first, step } = steps([0, most], 4);

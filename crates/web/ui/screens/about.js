@@ -4,7 +4,7 @@ import { h } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";
 import { count, bytes, about as duration_text } from "../parts/units.js";
 import { shown } from "../parts/text.js";
-import { command_box } from "../parts/copy.js";
+import { command_box, save_text, json_of } from "../parts/copy.js";
 import { facts_list } from "../parts/panel.js";
 import { profile_word, quoted } from "./command.js";
 
@@ -23,7 +23,7 @@ export function about_screen(app) {
     [t("names_cut"), left.names_cut > 0 ? count(left.names_cut) : ""],
   ];
   const element = h("div", { class: "page about" },
-    h("h1", null, shown(report.name)),
+    h("div", { class: "page-head" }, h("h1", null, shown(report.name)), save_text(app, "about", "JSON", () => json_of({ about, losses, left_out: left }))),
     h("section", { class: "card" }, h("h2", null, t("what_was_read")), facts_list([[t("path"), about.path === null ? t("kept_in_no_file") : shown(about.path, 1000)], [t("format"), shown(about.kind, 200)], ...facts_of(about.facts)])),
     h("section", { class: "card" }, h("h2", null, t("what_was_lost")), losses.length === 0 ? h("p", { class: "soft" }, t("nothing_lost")) : h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("what_was_lost") }, h("table", { class: "simple" },
       h("thead", null, h("tr", null, [t("severity"), t("loss"), t("number"), t("where"), t("detail")].map((it, at) => h("th", { scope: "col", class: at === 2 ? "right" : "" }, it)))),

@@ -6,7 +6,7 @@ import { t, word } from "../locale/texts.js";
 import { about, percent, count } from "../parts/units.js";
 import { named } from "../parts/live.js";
 import { shown } from "../parts/text.js";
-import { command_box } from "../parts/copy.js";
+import { command_box, save_text, json_of } from "../parts/copy.js";
 import { signed_percent } from "../parts/drawing.js";
 import { item_of } from "../timeline/find.js";
 import { next_of_item } from "../parts/search.js";
@@ -37,7 +37,7 @@ export function advice_screen(app) {
   const element = h("div", { class: "page advice" },
     h("div", { class: "page-head" }, h("h1", null, t("screen_advice")),
       h("p", { class: "soft" }, t("findings_n", { n: count(findings.length) }), together !== null && findings.some((it) => it.saves_at_most_ns !== null) ? ` · ${t("together", { time: about(together) })}` : "", advice.rules_asked !== undefined ? ` · ${t("rules_asked", { n: count(advice.rules_asked) })}` : ""),
-      filter("family", family, findings.map((it) => it.id[0]), String), filter("confidence", confidence, findings.map((it) => it.confidence), (it) => word("confidence", it))),
+      filter("family", family, findings.map((it) => it.id[0]), String), filter("confidence", confidence, findings.map((it) => it.confidence), (it) => word("confidence", it)), save_text(app, "advice", "JSON", () => json_of(advice))),
     findings.length === 0 ? h("p", { class: "card soft" }, t("no_findings")) : list,
     not_run.length > 0 ? h("details", { class: "card" }, h("summary", null, t("not_run", { n: count(not_run.length) })), h("table", { class: "simple" }, h("tbody", null, not_run.map((it) => h("tr", null, h("th", { scope: "row" }, shown(it.id)), h("td", null, shown(it.missing, 300))))))) : null,
     silenced.length > 0 ? h("p", { class: "soft" }, t("silenced", { list: silenced.map((it) => (typeof it === "string" ? it : String(/** @type {any} */ (it).id ?? ""))).map((it) => shown(it)).join(", ") })) : null,

@@ -5,9 +5,9 @@ import { effect, signal, untracked, batch } from "../state/signal.js";
 import { group_of } from "../state/selected.js";
 import { t, word } from "../locale/texts.js";
 import { about, percent, count } from "../parts/units.js";
-import { shown } from "../parts/text.js";
+import { shown, csv_of } from "../parts/text.js";
 import { meter } from "../parts/panel.js";
-import { save, command_box } from "../parts/copy.js";
+import { save_text, json_of, command_box } from "../parts/copy.js";
 import { save_drawing, signed, signed_percent } from "../parts/drawing.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { durations_plot } from "../plot/durations.js";
@@ -42,11 +42,11 @@ export function compare_screen(app) {
   const way = h("div");
   const bars = () => bars_of(compare, opened.value, all.value);
   const choose = (/** @type {number} */ group) => { app.selection.value = { kind: "group", group }; };
-  const groups = compare.groups.map((it, number) => ({ ...it, number, times: Math.max(it.before.length, it.after.length), name: members(it), told: story_text(it), word: word("change", it.change) }));
+  const groups = compare.groups.map((it, number) => ({ ...it, number, times: Math.max(it.before.length, it.after.length), name: members(it), told: story_text(it) }));
   const grid = make_grid({
     label: t("groups"), sort, empty: nothing_matches, choose: (row) => { choose(row.number); app.says.value = `${row.name}, ${signed(row.delta_ns)}`; },
     columns: [
-      { key: "word", title: t("change"), width: "90px", cell: (row) => row.word },
+      { key: "change", title: t("change"), width: "90px", cell: (row) => word("change", row.change) },
       { key: "delta_ns", title: t("difference"), width: "100px", right: true, cell: (row) => signed(row.delta_ns) },
       { key: "before_ns", title: t("total_before"), width: "90px", right: true, cell: (row) => about(row.before_ns) },
       { key: "after_ns", title: t("total_after"), width: "90px", right: true, cell: (row) => about(row.after_ns) },
@@ -61,10 +61,10 @@ export function compare_screen(app) {
     before.length + after.length > 0 ? h("section", { class: "card" }, card_head(t("every_inference"), save_drawing(app, "inferences", () => plot.querySelector("svg"))), h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("every_inference") }, plot)) : null,
     compare.waterfall.length > 0 ? h("section", { class: "card" }, card_head(t("waterfall"),
       steps > 14 ? h("button", { class: "chip", "aria-pressed": "false", on: { click: (/** @type {Event} */ event) => { all.value = !all.peek(); /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(all.peek())); } } }, t("all_steps", { n: count(steps) })) : null,
-      save_drawing(app, "waterfall", () => untracked(() => waterfall_drawing(app.palette.value, bars())))), way) : null,
+      save_drawing(app, "waterfall", () => untracked(() => waterfall_drawing(app.palette.value, bars()))), save_text(app, "waterfall", "CSV", () => csv_of(/** @type {HTMLTableElement} */ (way.querySelector("table"))))), way) : null,
     groups.length > 0 ? h("section", { class: "card" }, card_head(t("groups"),
       compare.groups_left_out.count > 0 ? h("span", { class: "problem" }, t("groups_left_out", { n: count(compare.groups_left_out.count), time: signed(compare.groups_left_out.delta_ns) })) : null,
-      h("button", { class: "small", on: { click: () => save(`${report.name}.compare.json`, "application/json", `${JSON.stringify(compare, null, 2)}\n`) } }, "JSON")),
+      save_text(app, "compare", "CSV", () => grid.csv()), save_text(app, "compare", "JSON", () => json_of(compare))),
       matched(compare), h("div", { class: "groups-grid" }, grid.element)) : null,
     h("section", { class: "card" }, h("h2", null, t("same_question")), command_box(app, command_of_screen(app))));
   let sorted = "";
@@ -87,7 +87,7 @@ export function compare_screen(app) {
   /** @param {string} key */
   function sort(key) {
     sorted = sorted === `-${key}` ? key : key === "" ? "" : `-${key}`;
-    const by = /** @type {"word" | "delta_ns" | "before_ns" | "after_ns" | "story" | "name"} */ (key);
+    const by = /** @type {"change" | "delta_ns" | "before_ns" | "after_ns" | "story" | "name"} */ (key);
     const sign = sorted.startsWith("-") ? -1 : 1;
     if (key !== "") groups.sort((a, b) => sign * (a[by] < b[by] ? -1 : a[by] > b[by] ? 1 : 0));
     grid.show(groups, sorted || "-");

@@ -10,7 +10,7 @@ import { shown, csv_cell } from "../parts/text.js";
 import { item_of } from "../timeline/find.js";
 import { choose_slice } from "../timeline/moves.js";
 import { meter } from "../parts/panel.js";
-import { save, save_file } from "../parts/copy.js";
+import { save, save_file, save_text, json_of } from "../parts/copy.js";
 import { GROUPINGS } from "../state/link.js";
 import { parse_filter } from "../data/filter.js";
 import { chip, range_chip } from "../parts/range_chip.js";
@@ -41,7 +41,7 @@ export function operators_screen(app) {
     h("h1", { class: "unseen" }, t("screen_operators")),
     h("div", { class: "toolbar" }, tabs, query, by, chips, problem, h("span", { class: "grow" }), summary,
       h("button", { class: "small", on: { click: save_csv } }, "CSV"),
-      h("button", { class: "small", on: { click: () => save(`${profile.report.name}.operators.json`, "application/json", json()) } }, "JSON")),
+      save_text(app, "operators", "JSON", json)),
     h("div", { class: "beside" }, place, details));
 
   /** @type {TableRow[]} */
@@ -148,7 +148,7 @@ export function operators_screen(app) {
       const fields = FIELDS.flatMap((it) => (row[it] === null || row[it] === "" ? [] : [[field_name(it), row[it]]]));
       return { rank: at + 1, ...Object.fromEntries(fields), ...(metrics.length > 0 ? { metrics: metrics.map(({ name, unit, mean }) => ({ name, unit, mean })) } : {}) };
     };
-    return `${JSON.stringify({ schema_version: profile.report.schema_version, command: analyze_command(app), rows: rows.map(of_row) }, null, 1)}\n`;
+    return json_of({ schema_version: profile.report.schema_version, command: analyze_command(app), rows: rows.map(of_row) });
   }
 }
 

@@ -10,7 +10,8 @@ import { shown } from "../parts/text.js";
 import { meter, facts_list } from "../parts/panel.js";
 import { colour_of_type } from "../parts/colours.js";
 import { card_head, verdict_of } from "./compare.js";
-import { signed_percent } from "../parts/drawing.js";
+import { save_drawing, signed_percent } from "../parts/drawing.js";
+import { save_text, json_of } from "../parts/copy.js";
 import { inference_plot } from "../plot/inferences.js";
 import { effect } from "../state/signal.js";
 
@@ -24,7 +25,7 @@ export function overview_screen(app) {
   const element = h("div", { class: "page overview" },
     h("h1", { class: "unseen" }, t("screen_overview")),
     latency_card(app),
-    h("section", { class: "card inferences-card" }, h("h2", null, t("every_inference")), plot ? plot.element : h("p", { class: "soft" }, t("no_inferences_why"))),
+    h("section", { class: "card inferences-card" }, card_head(t("every_inference"), plot && save_drawing(app, "inferences", plot.drawing), save_text(app, "overview", "JSON", () => json_of(overview))), plot ? plot.element : h("p", { class: "soft" }, t("no_inferences_why"))),
     versus_card(app),
     h("div", { class: "column" },
       h("section", { class: "card" }, h("h2", null, overview.iterations > 0 ? t("one_inference") : t("whole_profile")), inference_bar(app), units_table(app)),

@@ -7,7 +7,7 @@ import { t, word } from "../locale/texts.js";
 import { about, percent, count, flop_rate, byte_rate } from "../parts/units.js";
 import { named } from "../parts/live.js";
 import { shown } from "../parts/text.js";
-import { command_box } from "../parts/copy.js";
+import { command_box, save_text } from "../parts/copy.js";
 import { save_drawing } from "../parts/drawing.js";
 import { BOUNDS, BOUND_SIGNS } from "../parts/colours.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
@@ -39,21 +39,22 @@ export function roofline_screen(app) {
   const frame = h("div", { class: "brush", hidden: true });
   const choose = (/** @type {number} */ operator) => { app.selection.value = { kind: "operator", operator }; };
   const bound_word = (/** @type {Operator} */ it) => (it.bound > 0 ? word("bound", BOUNDS[it.bound - 1]) : "–");
+  const bandwidth = (/** @type {Operator} */ it) => ((it.bytes ?? 0) / it.time) * 1e9;
   const grid = make_grid({
     label: t("screen_roofline"), sort: () => {}, empty: nothing_matches,
     choose: (/** @type {Operator} */ it) => { choose(it.row); app.says.value = `${named(it.name)}, ${about(it.time)}, ${flop_rate(rate(it))}, ${bound_word(it)}`; },
     columns: [
       { key: "name", title: t("name"), width: "minmax(240px, 2fr)", sortable: false, cell: (it) => h("span", { title: shown(it.name) }, named(it.name)) },
       { key: "type", title: t("type"), width: "minmax(90px, 1fr)", sortable: false, cell: (it) => shown(it.type, 60) },
-      { key: "time", title: t("time"), width: "90px", right: true, sortable: false, cell: (it) => about(it.time) },
-      { key: "share", title: t("share"), width: "72px", right: true, sortable: false, cell: (it) => percent(it.time / whole) },
-      { key: "rate", title: t("rate"), width: "110px", right: true, sortable: false, cell: (it) => flop_rate(rate(it)) },
-      { key: "bandwidth", title: t("bandwidth"), width: "100px", right: true, sortable: false, cell: (it) => byte_rate(((it.bytes ?? 0) / it.time) * 1e9) },
-      { key: "intensity", title: t("intensity"), width: "90px", right: true, sortable: false, cell: (it) => intensity(it).toFixed(1) },
+      { key: "time_ns", title: t("time"), width: "90px", right: true, sortable: false, of: (it) => it.time, cell: (it) => about(it.time) },
+      { key: "share", title: t("share"), width: "72px", right: true, sortable: false, of: (it) => it.time / whole, cell: (it) => percent(it.time / whole) },
+      { key: "flops_per_second", title: t("rate"), width: "110px", right: true, sortable: false, of: rate, cell: (it) => flop_rate(rate(it)) },
+      { key: "bytes_per_second", title: t("bandwidth"), width: "100px", right: true, sortable: false, of: bandwidth, cell: (it) => byte_rate(bandwidth(it)) },
+      { key: "intensity", title: t("intensity"), width: "90px", right: true, sortable: false, of: intensity, cell: (it) => intensity(it).toFixed(1) },
       ...(roof ? [
-        { key: "bound", title: t("bound"), width: "110px", sortable: false, cell: bound_word },
-        { key: "ceiling", title: t("ceiling"), width: "80px", right: true, sortable: false, cell: (/** @type {Operator} */ it) => (it.bound > 0 ? percent(it.ceiling) : "–") },
-        { key: "ideal", title: t("ideal"), width: "96px", right: true, sortable: false, cell: (/** @type {Operator} */ it) => (it.ideal === null ? "–" : about(it.ideal)) }] : []),
+        { key: "bound", title: t("bound"), width: "110px", sortable: false, of: (/** @type {Operator} */ it) => BOUNDS[it.bound - 1], cell: bound_word },
+        { key: "ceiling_share", title: t("ceiling"), width: "80px", right: true, sortable: false, of: (/** @type {Operator} */ it) => (it.bound > 0 ? it.ceiling : null), cell: (/** @type {Operator} */ it) => (it.bound > 0 ? percent(it.ceiling) : "–") },
+        { key: "ideal_ns", title: t("ideal"), width: "96px", right: true, sortable: false, of: (/** @type {Operator} */ it) => it.ideal, cell: (/** @type {Operator} */ it) => (it.ideal === null ? "–" : about(it.ideal)) }] : []),
     ],
   });
   const rest_time = others.reduce((sum, it) => sum + it.time, 0);
@@ -65,7 +66,7 @@ export function roofline_screen(app) {
         h("label", { class: "field" }, t("upto"), " ", slider), told, chips, save_drawing(app, "roofline", () => plot.querySelector("svg"))),
       roof ? null : [h("p", { class: "soft" }, t("no_roof_why")), command_box(app, `opscope report ${path} --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s`)],
       h("div", { class: "scrolling tall", tabindex: "0", role: "region", "aria-label": t("screen_roofline") }, h("div", { class: "roofline-place" }, plot, frame)), legend),
-    h("section", { class: "card" }, h("h2", null, t("operators")), h("div", { class: "groups-grid" }, grid.element)),
+    h("section", { class: "card" }, card_head(t("operators"), save_text(app, "roofline", "CSV", () => grid.csv())), h("div", { class: "groups-grid" }, grid.element)),
     h("section", { class: "card" }, h("h2", null, t("not_on_roofline", { n: count(others.length), time: about(rest_time), share: percent(rest_time / whole) })),
       others.length === 0 ? null : h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("operators") }, h("table", { class: "simple" }, h("tbody", null, others.slice(0, 300).map((it) => h("tr", null,
         h("th", { scope: "row", class: "name-cell" }, h("button", { class: "plain link", on: { click: () => choose(it.row) } }, named(it.name))), h("td", { class: "soft" }, shown(it.type, 60)),

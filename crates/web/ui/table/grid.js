@@ -3,6 +3,7 @@
 
 import { h, fill } from "../parts/dom.js";
 import { t } from "../locale/texts.js";
+import { csv_cell } from "../parts/text.js";
 
 const ROW = 28;
 // Browsers can't have elements of any height; beyond it the bar's steps become coarser.
@@ -10,7 +11,8 @@ const TALLEST = 8_000_000;
 
 /**
  * @template R
- * @typedef {{ key: string, title: string, width: string, right?: boolean, sortable?: boolean, cell: (row: R, at: number) => Child, why?: string }} Column
+ * @typedef {{ key: string, title: string, width: string, right?: boolean, sortable?: boolean, cell: (row: R, at: number) => Child, why?: string, of?: (row: R) => string | number | null }} Column
+ * The value of a cell is what `of` tells, else the row's member by the column's key.
  */
 
 /**
@@ -79,6 +81,11 @@ export function make_grid(options) {
       const at = rows.findIndex(is);
       if (at >= 0 && at !== now) now = at;
       request();
+    },
+    /** All rows as CSV, under the columns' keys. */
+    csv() {
+      const value = (/** @type {Column<R>} */ it, /** @type {any} */ row) => (it.of ? it.of(row) : row[it.key]) ?? "";
+      return [columns.map((it) => it.key), ...rows.map((row) => columns.map((it) => csv_cell(value(it, row))))].map((it) => `${it.join(",")}\n`).join("");
     },
     reveal_chosen() {
       const at = rows.findIndex(chosen);

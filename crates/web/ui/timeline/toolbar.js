@@ -3,7 +3,7 @@
 import { h, fill } from "../parts/dom.js";
 import { effect } from "../state/signal.js";
 import { t, word } from "../locale/texts.js";
-import { save, save_file } from "../parts/copy.js";
+import { save_text, save_file } from "../parts/copy.js";
 import { save_drawing } from "../parts/drawing.js";
 import { csv_of } from "../parts/text.js";
 import { COLOURINGS } from "../state/link.js";
@@ -48,7 +48,7 @@ export function toolbar(app, filter, as_table, make_table) {
     app.profile.rows.some((it) => it.kind === "counter") && scale,
     table,
     save_drawing(app, "timeline", () => timeline_drawing(app)),
-    h("button", { class: "small", on: { click: () => save(`${app.profile.report.name}.timeline.csv`, "text/csv", csv_of(make_table())) } }, "CSV"),
+    save_text(app, "timeline", "CSV", () => csv_of(make_table())),
     app.profile.file && h("button", { class: "small", title: t("save_trace"), on: { click: () => save_trace(app) } }, "JSON"),
     h("span", { class: "buttons" },
       button("‹", "inference_before", () => next_inference(app, -1)),
