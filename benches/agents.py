@@ -93,7 +93,10 @@ def main():
         "SELECT s.value AS name, count(*) AS n, sum(t.endNs - t.startNs) AS ns FROM COMPUTE_TASK_INFO c JOIN TASK t"
         " ON t.globalTaskId = c.globalTaskId JOIN STRING_IDS s ON s.id = c.opType GROUP BY 1 ORDER BY 3 DESC"
     )
-    launched = "SELECT task, call, duration_ns FROM task_details WHERE call IS NOT NULL ORDER BY duration_ns DESC"
+    launched = (
+        "SELECT d.task, c.name AS call, d.duration_ns FROM task_details d"
+        " JOIN api_call_details c ON c.id = d.launched_by_id ORDER BY d.duration_ns DESC"
+    )
     questions = [
         ("What is this, and is it whole?", [("info", {"path": folder})],
          [("get_profiler_config", {"json_path": found_info(folder)})]),

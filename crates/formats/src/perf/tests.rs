@@ -67,6 +67,37 @@ fn folded_stacks_count_each_function_of_a_stack_once() {
 }
 
 #[test]
+fn folded_stacks_longer_than_a_part_are_added_up_over_all_parts() {
+    // Ten megabytes, of which each part has both functions, and one has the broken line.
+    let mut text = Vec::new();
+    let (mut of_gemm, mut of_copy) = (0.0, 0.0);
+    for number in 0_u32..400_000 {
+        let (name, sum) =
+            if number.is_multiple_of(3) { ("gemm", &mut of_gemm) } else { ("copy", &mut of_copy) };
+        let count = 1 + number % 5;
+        *sum += f64::from(count);
+        text.extend(format!("main;run_the_model;{name} {count}\n").bytes());
+        if number == 250_000 {
+            text.extend(b"broken\n");
+        }
+    }
+    let trace = read(&text, &Stop::default()).unwrap();
+    let all = of_gemm + of_copy;
+    let told = rows(&trace);
+    for (name, itself, with_calls) in [
+        ("gemm", of_gemm, of_gemm),
+        ("copy", of_copy, of_copy),
+        ("run_the_model", 0.0, all),
+        ("main", 0.0, all),
+    ] {
+        assert!(told.contains(&(name, "", "itself", itself)), "{told:?}");
+        assert!(told.contains(&(name, "", "with what it calls", with_calls)), "{told:?}");
+    }
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::UnreadableRecord, 1)]);
+}
+
+#[test]
 fn other_text_is_neither() {
     for text in
         ["", "a,b,c\n1,2,3\n", "name;value\n1;2\n", "Model 1.5: loaded\n", "{\"a\": 1}", "a b c 5\nd 6\n"]

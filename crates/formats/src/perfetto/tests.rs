@@ -87,6 +87,25 @@ fn begins_and_ends_on_a_thread_are_slices_that_nest() {
 }
 
 #[test]
+fn slices_that_begin_in_one_part_of_a_file_and_end_in_another_are_whole() {
+    // Three parts and a bit more, in which the outermost slice lasts from the first packet to the last.
+    let mut file = [thread_track(), begin(1, "whole")].concat();
+    let mut expected = vec![("whole", 1, 40_001)];
+    for number in 0..13_000_i64 {
+        let (start, name) = (3 * number + 2, ["conv", "pool"][(number % 2) as usize]);
+        file.extend(begin(start as u64, name));
+        file.extend(end(start as u64 + 1 + number as u64 % 2));
+        expected.push((name, start, 1 + number % 2));
+    }
+    file.extend(end(40_002));
+    let trace = read(&file).unwrap();
+    assert!(trace.losses.is_empty(), "{:?}", losses(&trace));
+    let told = tasks(&trace);
+    assert_eq!(told.len(), expected.len());
+    assert!(told == expected, "slices are others, or in another order");
+}
+
+#[test]
 fn events_that_come_out_of_order_on_their_track_are_sorted_by_time() {
     let file = [thread_track(), begin(30, "late"), end(40), begin(10, "early"), end(20)].concat();
     let trace = read(&file).unwrap();

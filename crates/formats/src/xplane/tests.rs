@@ -123,6 +123,38 @@ fn a_gpus_kernels_find_their_operators_and_the_calls_that_launched_them() {
 }
 
 #[test]
+fn lines_longer_than_a_part_keep_every_event_at_its_place() {
+    // Three parts, of which the last is short, and a line that is one.
+    let events: Vec<(u64, u64, u64, &[u8])> = (0..17_000_u64)
+        .map(|number| (1 + number % 3, number * 10_000, 1_000 * (1 + number % 7), &[][..]))
+        .collect();
+    let file = plane("/device:GPU:0", &[], &["a", "b", "c"], |row| {
+        line(row, 1, "Stream #1(Compute)", 0, &events);
+        line(row, 2, "Stream #2(Compute)", 0, &events[..8_192]);
+    });
+    let trace = read(&file).unwrap();
+    assert!(trace.losses.is_empty(), "{:?}", losses(&trace));
+    for (stream, expected) in [(1, &events[..]), (2, &events[..8_192])] {
+        let of_stream = |task: &Task| task.stream.is_some_and(|it| trace.streams.get(it).number == stream);
+        let told: Vec<_> = trace
+            .tasks
+            .iter()
+            .filter(|(_, task)| of_stream(task))
+            .map(|(_, task)| (trace.strings.get(task.name), task.start.0, task.duration.0))
+            .collect();
+        let names = ["a", "b", "c"];
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|&(kind, offset, duration, _)| {
+                (names[kind as usize - 1], (offset / 1_000) as i64, (duration / 1_000) as i64)
+            })
+            .collect();
+        assert_eq!(told.len(), expected.len());
+        assert!(told == expected, "events of stream {stream} are others, or in another order");
+    }
+}
+
+#[test]
 fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
     let mut out = Vec::new();
     push_message(&mut out, 1, |row| {
