@@ -113,7 +113,9 @@ pub unsafe extern "C" fn raise(signal: c_int) -> c_int {
         say_goodbye();
     }
     // SAFETY: as the caller's. This is what the system's function does.
-    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal) as c_int }
+    unsafe {
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::syscall(libc::SYS_gettid), signal) as c_int
+    }
 }
 
 /// Stands in for a function that the system doesn't have.

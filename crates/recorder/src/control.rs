@@ -247,8 +247,10 @@ impl SharedControl {
     /// When the system refuses the memory.
     pub fn new(clock: ClockKind) -> std::io::Result<Self> {
         use std::os::fd::{AsRawFd, FromRawFd};
+        // Asked of the kernel itself: old C libraries have no function for it.
         // SAFETY: the name is a C string.
-        let descriptor = unsafe { libc::memfd_create(c"opscope".as_ptr(), libc::MFD_CLOEXEC) };
+        let descriptor =
+            unsafe { libc::syscall(libc::SYS_memfd_create, c"opscope".as_ptr(), libc::MFD_CLOEXEC) } as i32;
         if descriptor < 0 {
             return Err(std::io::Error::last_os_error());
         }
