@@ -54,6 +54,13 @@ fn build(root: &Path, target: &Path) {
             command.env_remove(&*name);
         }
     }
+    // The folders of whoever builds a release are hidden in these libraries as in the program that carries them.
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let hiding: Vec<&str> =
+        flags.split('\u{1f}').filter(|flag| flag.starts_with("--remap-path-prefix=")).collect();
+    if !hiding.is_empty() {
+        command.env("CARGO_ENCODED_RUSTFLAGS", hiding.join("\u{1f}"));
+    }
     let status = command.status().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     assert!(status.success(), "the libraries to inject could not be built: {command:?}");
 }
