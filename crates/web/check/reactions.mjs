@@ -1,4 +1,4 @@
-// What the page's main thread works for what its reader does, in milliseconds: a click on the timeline until its panel
+// The work of the page's main thread for what its reader does, in milliseconds: a click on the timeline until its panel
 // stands, a pointer's move over it, a table's sort, a letter more in its filter. Of a served profile, also how long a
 // picture takes by the clock to be whole after a jump to another part or zoom.
 // usage: node reactions.mjs REPORT.html

@@ -51,7 +51,7 @@ impl Opened {
         Self(Arc::new(Kept { read: opened, overview: OnceLock::new() }))
     }
 
-    /// What a part of the profile amounts to; that of the usual part is worked out once.
+    /// The figures of a part of the profile; those of the usual part are worked out once.
     ///
     /// # Errors
     /// When the profile doesn't have the part.

@@ -8,7 +8,7 @@ import { no_browser, open, end, report_of } from "./browser.mjs";
 after(end);
 const skip = no_browser;
 
-/** Whatever the button of a place saves, with the name that it would have. */
+/** The file that the button of a place saves, with the name that it would have. */
 async function saved(page, place, name) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator(place).getByRole("button", { name, exact: true }).first().click()]);
   return { name: download.suggestedFilename(), bytes: fs.readFileSync(await download.path()), get text() { return this.bytes.toString(); } };
