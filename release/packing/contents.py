@@ -9,7 +9,6 @@ from packing.kinds import ROOT
 
 # The shells, and the name under which each looks for the completions of `opscope`.
 SHELLS = {"bash": "opscope.bash", "zsh": "_opscope", "fish": "opscope.fish"}
-WINDOWS_SHELLS = {"powershell": "opscope.ps1"}
 LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 TEXTS = ("CHANGELOG.md", "README.md", "README.zh.md", "SECURITY.md")
 
@@ -26,9 +25,9 @@ def notices(flavour, target):
     return subprocess.run(asked, check=True, stdout=subprocess.PIPE).stdout
 
 
-def completions(words, shells):
+def completions(words):
     """The scripts of shells by their names, printed by the program that `words` start."""
-    return {name: printed([*words, "completions", shell]) for shell, name in shells.items()}
+    return {name: printed([*words, "completions", shell]) for shell, name in SHELLS.items()}
 
 
 def manual(words):
