@@ -6,8 +6,9 @@ import * as units from "../../ui/parts/units.js";
 import { shown, csv_cell } from "../../ui/parts/text.js";
 import { colour_of_type, make_palette } from "../../ui/parts/colours.js";
 import { en } from "../../ui/locale/en.js";
+import { refusals_zh } from "../../ui/locale/refusals.js";
 import { zh } from "../../ui/locale/zh.js";
-import { t, speak, word } from "../../ui/locale/texts.js";
+import { t, said, speak, word } from "../../ui/locale/texts.js";
 import { analyze_command, quoted } from "../../ui/screens/command.js";
 import { problems } from "../lint.mjs";
 
@@ -51,6 +52,18 @@ test("both languages have every text, with the same values in them", () => {
     assert.deepEqual(values(zh[key]), values(en[key]), key);
     assert.ok(zh[key].trim() !== "" && en[key].trim() !== "", key);
   }
+});
+
+test("what the server refuses with is said in the reader's language, in the very words that it has", () => {
+  const folder = path.join(import.meta.dirname, "../../src");
+  const sources = ["server.rs", "guard.rs", "routes/mod.rs", "routes/profile.rs", "routes/timeline.rs", "routes/export.rs"];
+  const server = sources.map((it) => fs.readFileSync(path.join(folder, it), "utf8")).join("\n");
+  for (const english of Object.keys(refusals_zh)) assert.ok(server.includes(`"${english}"`), english);
+  speak("zh");
+  assert.equal(said("the token of this run is missing or wrong"), "缺少本次运行的令牌，或令牌有误");
+  assert.equal(said("offset: invalid digit"), "offset: invalid digit");
+  speak("en");
+  assert.equal(said("this answer failed"), "this answer failed");
 });
 
 test("texts count and fall back", () => {

@@ -9,7 +9,7 @@ const HTML: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
     <title>opscope</title>\n<link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"/app.css\">\n</head>\n\
     <body>\n<div id=\"app\"></div>\n<main id=\"fallback\"><noscript>This page needs scripts. The answers are also on \
-    the command line: opscope analyze PROFILE, opscope advise PROFILE.</noscript></main>\n\
+    the command line: opscope analyze PROFILE, opscope advise PROFILE. <span lang=\"zh-CN\">本页需要脚本；也可在命令行得到答案。</span></noscript></main>\n\
     <script src=\"/app.js\"></script>\n</body>\n</html>\n";
 
 pub(crate) async fn html(headers: HeaderMap) -> Response {

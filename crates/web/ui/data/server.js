@@ -1,6 +1,7 @@
 // The page's requests to the server that it came from. The token of the server's run comes with the address and is
 // kept for as long as the server runs; it goes into a head of each request and nowhere else.
 
+import { said } from "../locale/texts.js";
 import { signal } from "../state/signal.js";
 
 const KEPT = "opscope-token";
@@ -58,7 +59,7 @@ export function make_server() {
 function refusal(status, data) {
   try {
     const { error, hint } = JSON.parse(new TextDecoder().decode(data));
-    return new Refused(status, String(error), String(hint ?? ""));
+    return new Refused(status, said(String(error)), said(String(hint ?? "")));
   } catch {
     return new Refused(status, String(status), "");
   }

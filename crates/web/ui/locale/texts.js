@@ -1,6 +1,7 @@
 // The page's words in the reader's language.
 
 import { en } from "./en.js";
+import { refusals_zh } from "./refusals.js";
 import { zh } from "./zh.js";
 
 let current = en;
@@ -34,4 +35,12 @@ export function t(key, values) {
 export function word(prefix, name) {
   const key = `${prefix}_${name.replaceAll("-", "_")}`;
   return Object.hasOwn(current, key) ? t(/** @type {Key} */ (key)) : name;
+}
+
+/**
+ * A sentence of the server's in the reader's language, if it is known.
+ * @param {string} english
+ */
+export function said(english) {
+  return current === zh && Object.hasOwn(refusals_zh, english) ? refusals_zh[english] : english;
 }
