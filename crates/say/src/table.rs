@@ -213,12 +213,16 @@ impl Table {
         }
         [("; ", "；"), (", ", "，"), (": ", "：")].iter().find_map(|(mark, chinese)| {
             let parts: Vec<&str> = sentence.split(mark).collect();
+            // A sentence without the mark would be looked up once more for each, and leave no looks for others.
+            if parts.len() < 2 {
+                return None;
+            }
             // Single words are names as often as not, in lists above all.
             let told = |part: &&str| {
                 part.contains(' ').then(|| self.recognised_within(part, depth, looks)).flatten()
             };
             let texts: Vec<Option<String>> = parts.iter().map(told).collect();
-            let is_known = parts.len() > 1 && texts.iter().any(Option::is_some);
+            let is_known = texts.iter().any(Option::is_some);
             let text = |(text, part): (Option<String>, &&str)| text.unwrap_or_else(|| (*part).to_owned());
             is_known.then(|| texts.into_iter().zip(&parts).map(text).collect::<Vec<_>>().join(chinese))
         })
@@ -280,6 +284,14 @@ mod tests {
         assert_eq!(table().recognised("nothing is there; x").as_deref(), Some("什么都没有；x"));
         assert_eq!(table().recognised("there are: share, time"), None);
         assert_eq!(table().recognised("nothing is there.").as_deref(), Some("什么都没有。"));
+    }
+
+    #[test]
+    fn quantities_that_no_table_knows_leave_looks_for_the_rest_of_a_sentence() {
+        let sentence =
+            "of 6.01 s in 3 ranges; 5.00 s at a stretch, from 1.50 s on, nearly 5 s: as of a sleep";
+        let text = "共 6.01 s（3 个区间）；其中连续 5.00 s，自 1.50 s 起，几乎正好 5 秒：像是 sleep";
+        assert_eq!(table().recognised(sentence).as_deref(), Some(text));
     }
 
     #[test]
