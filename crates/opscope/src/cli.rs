@@ -5,8 +5,9 @@ use opscope_run::EngineKind;
 
 use crate::commands;
 use crate::exit::Exit;
+use crate::help;
 use crate::language::Wish;
-use crate::terminal::{Terminal, print_problem};
+use crate::terminal::Terminal;
 
 /// Finds out why a neural network's inference is slow: which operator costs the time, what it
 /// computes, and what it moves.
@@ -231,12 +232,47 @@ pub fn carry_out(words: &[&str], usage: Option<String>, terminal: &Terminal) -> 
     if let (Some(usage), Some(command)) = (usage, words.first()) {
         parser = parser.mut_subcommand(command, |command| command.override_usage(usage));
     }
-    let matches = parser.try_get_matches_from(std::iter::once(&"opscope").chain(words));
+    let words_of_all = std::iter::once(&"opscope").chain(words);
+    let matches = parser.clone().try_get_matches_from(words_of_all.clone());
     match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(parsed) => parsed.command.execute(terminal),
         Err(problem) => {
-            print_problem(&problem, words.iter().copied());
+            let problem = help::in_readers_language(problem, || parser, words_of_all);
+            help::print(&problem, words.iter().copied());
             Ok(Exit::of_parsing(&problem, false))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The helps of options whose words depend on their values.
+    fn composed(command: &clap::Command) -> BTreeSet<String> {
+        let of_values =
+            |option: &&clap::Arg| option.get_value_names().is_some_and(|names| names == ["VALUE"]);
+        let own = command.get_arguments().filter(of_values).filter_map(|option| option.get_help());
+        let mut all: BTreeSet<String> = own.map(ToString::to_string).collect();
+        command.get_subcommands().for_each(|command| all.extend(composed(command)));
+        all
+    }
+
+    #[test]
+    fn every_text_of_the_help_has_one_in_chinese() {
+        let entries = opscope_say::entries().expect("every table can be read");
+        let known: BTreeSet<String> = entries.into_iter().map(|entry| entry.id).collect();
+        let composed = composed(&Cli::command());
+        let mut asked = help::asked_by(Cli::command());
+        asked.extend(help::asked_by_hand(commands::msprof::HELP));
+        let missing: Vec<&String> =
+            asked.difference(&known).filter(|text| !composed.contains(*text)).collect();
+        assert!(asked.len() > 600, "{}", asked.len());
+        assert!(
+            missing.is_empty(),
+            "without a text in Chinese (crates/say/texts/help.zh.toml):\n{missing:#?}"
+        );
     }
 }

@@ -32,6 +32,9 @@ impl Wish {
 /// The language that `--lang` named.
 static NAMED: OnceLock<Language> = OnceLock::new();
 
+/// The language of people who ask for help, whatever the command's answers are in.
+static ASKED: OnceLock<Language> = OnceLock::new();
+
 /// Chooses the language before the command line is parsed, so that complaints about it and its help are in it. What
 /// is told behind `--` is another program's.
 pub fn foresee(words: &[String]) {
@@ -42,9 +45,21 @@ pub fn foresee(words: &[String]) {
     let environment = of_environment(|name| std::env::var(name).ok());
     if let Err(unknown) = &environment {
         let terminal = Terminal::new(false, false);
-        terminal.warn(&format!("OPSCOPE_LANG={unknown}: expected en or zh; this is said in English"));
+        // In both languages: whoever set it may read only one of them.
+        terminal.warn(&format!(
+            "OPSCOPE_LANG={unknown}: expected en or zh; this is said in English (应为 en 或 zh；以下为英文)"
+        ));
     }
-    choose(named.and_then(Wish::language).or(environment.ok()).unwrap_or_default());
+    let asked = named.and_then(Wish::language).or(environment.ok()).unwrap_or_default();
+    // It is set once: the command line is looked at once.
+    let _ = ASKED.set(asked);
+    choose(asked);
+}
+
+/// Chooses the language that was asked for, also where the command's answers are for programs: its help is for
+/// people.
+pub fn as_asked() {
+    ASKED.get().copied().into_iter().for_each(choose);
 }
 
 /// Chooses the language that the parsed command line names. Answers for programs are the same in every language.

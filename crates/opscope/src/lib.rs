@@ -11,6 +11,7 @@
 //! judgement                   whether a change passes
 //! likeness                    what may have been meant by a name that isn't there
 //! profile   converter_files   what commands read: profiles with their losses, the model converter's files
+//! help                        the help of the command line in another language
 //! language                    the language in which all of it is said
 //! exit   interrupt   bus_error   how the program ends
 //! terminal                    where text leaves the program
@@ -22,6 +23,7 @@ mod cli;
 mod commands;
 mod converter_files;
 mod exit;
+mod help;
 mod interrupt;
 mod judgement;
 mod language;
@@ -30,9 +32,8 @@ mod profile;
 mod report;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
-
-use clap::Parser;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {
@@ -55,10 +56,10 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     if let Some(done) = run_under_other_name(&program, words) {
         return done;
     }
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let all: Vec<OsString> = std::env::args_os().collect();
+    let words: Vec<String> = all.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     language::foresee(&words);
-    let parsed = cli::Cli::try_parse();
+    let parsed = help::parse(all.iter().cloned());
     carry_out(parsed, &words)
 }
 
@@ -70,7 +71,7 @@ fn carry_out(
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(problem) => {
-            terminal::print_problem(&problem, words.iter().map(String::as_str));
+            help::print(&problem, words.iter().map(String::as_str));
             let status = exit::Exit::of_parsing(&problem, commands::collect::runs_program(words));
             return (Ok(status), terminal::Terminal::new(false, false));
         }
@@ -96,7 +97,8 @@ fn run_as(
     words: impl Iterator<Item = String>,
 ) -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     let words: Vec<String> = std::iter::once(command.to_owned()).chain(words).collect();
-    let parsed = cli::Cli::try_parse_from(std::iter::once("opscope").chain(words.iter().map(String::as_str)));
+    let parsed =
+        help::parse(std::iter::once("opscope").chain(words.iter().map(String::as_str)).map(Into::into));
     carry_out(parsed, &words)
 }
 

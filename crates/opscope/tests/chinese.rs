@@ -36,12 +36,102 @@ fn the_option_goes_before_the_variable_and_the_variable_before_the_locale() {
     assert!(!asks(&[], &[("OPSCOPE_LANG", ""), ("LC_ALL", "xx_YY"), ("LANG", "zh_CN.UTF-8")]));
 }
 
+/// All commands, as words behind the program's name; those within others after these.
+fn commands(place: &Place) -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(command) = all.get(at).cloned() {
+        at += 1;
+        let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = place.run_with(&words, &[]).stdout;
+        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let listed = listed.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
+        let names = listed.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
+        let names = names.filter(|name| *name != "help");
+        all.extend(names.map(|name| [&command[..], &[name.to_owned()]].concat()));
+    }
+    all
+}
+
+/// The options and values that a help lists, without what it says of them.
+fn options(help: &str) -> Vec<&str> {
+    let before_examples = help.lines().take_while(|line| !matches!(*line, "Examples:" | "示例："));
+    let indented = before_examples.filter_map(|line| line.strip_prefix("      ").or(line.strip_prefix("  ")));
+    indented
+        .filter(|line| line.starts_with('-'))
+        .map(|line| line.split("  ").next().unwrap_or(line))
+        .collect()
+}
+
+#[test]
+fn the_help_of_every_command_is_in_chinese_and_lists_the_same_options() {
+    let place = Place::new();
+    let commands = commands(&place);
+    assert!(commands.len() > 40, "{commands:?}");
+    for command in commands.iter().filter(|words| **words != ["profile_analyze"]) {
+        for form in ["-h", "--help"] {
+            let words: Vec<&str> = command.iter().map(String::as_str).chain([form]).collect();
+            let (english, chinese) = (place.run_with(&words, &[]), place.run_with(&words, CHINESE));
+            assert_eq!((chinese.status, &*chinese.stderr), (Some(0), ""), "{words:?}");
+            let text = chinese.stdout;
+            assert!(!is_chinese(&english.stdout) && text.contains("用法："), "{words:?}: {text}");
+            for own in
+                ["Usage:", "Options:", "Commands:", "Arguments:", "Print ", "[default", "[possible", "\u{a0}"]
+            {
+                assert!(!text.contains(own), "{words:?}: {own} in\n{text}");
+            }
+            assert_eq!(options(&text), options(&english.stdout), "{words:?}");
+            let is_command =
+                |line: &&str| ["opscope ", "msprof ", "./", " = "].iter().any(|it| line.contains(it));
+            for line in text.lines().filter(|line| !is_command(line)) {
+                assert!(!is_chinese(line) || opscope_say::width(line) <= 100, "{words:?}: {line}");
+                let words =
+                    line.split(' ').filter(|word| word.chars().all(|letter| letter.is_ascii_lowercase()));
+                let is_prose = words.filter(|word| word.len() > 1).count() > 3;
+                assert!(is_chinese(line) || !is_prose, "{command:?}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_help_in_chinese_fits_the_terminal_whatever_way_it_is_asked_for() {
+    let place = Place::new();
+    let narrow = &[("OPSCOPE_LANG", "zh"), ("COLUMNS", "60")];
+    let help = place.run_with(&["run", "--help"], narrow).stdout;
+    let mut texts = help.lines().filter(|line| is_chinese(line) && !line.contains("opscope run "));
+    assert!(texts.all(|line| opscope_say::width(line) <= 60), "{help}");
+    assert_eq!(place.run_with(&["help", "run"], narrow).stdout, help);
+    assert_eq!(place.run_with(&["run", "--help", "--lang", "zh"], &[("COLUMNS", "60")]).stdout, help);
+    let nothing = place.run_with(&[], CHINESE);
+    assert_eq!((nothing.status, &*nothing.stdout), (Some(2), ""));
+    assert!(nothing.stderr.contains("\n命令：\n  demo "), "{}", nothing.stderr);
+    // Words behind another program's name are for that program.
+    let other = place.run_with(&["collect", "--", "true", "--help"], CHINESE);
+    assert!(!other.stdout.contains("用法："), "{}", other.stdout);
+}
+
+#[test]
+fn drop_in_commands_speak_chinese_in_their_help_alone() {
+    let place = place();
+    for words in [&["msprof", "--help"][..], &["msprof", "collect", "--help"], &["load_and_run", "--help"]] {
+        let (english, chinese) = (place.run_with(words, &[]).stdout, place.run_with(words, CHINESE).stdout);
+        assert!(english.contains("Usage: ") || english.contains("Usage:\n"), "{english}");
+        assert!(is_chinese(&chinese) && chinese.contains("示例：") && !is_chinese(&english), "{chinese}");
+    }
+    let query = ["msprof", "query", "-dir", "runs"];
+    assert_eq!(place.run_with(&query, CHINESE).stdout, place.run_with(&query, &[]).stdout);
+}
+
 #[test]
 fn an_unknown_language_is_refused_and_an_unknown_variable_is_warned_of() {
     let place = place();
     let refused = place.run_with(&["analyze", "runs", "--lang", "zn"], &[]);
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("'zn'"), "{}", refused.stderr);
+    assert!(refused.stderr.ends_with("  --lang en    English\n  --lang zh    中文\n"), "{}", refused.stderr);
+    let refused = place.run_with(&["analyze", "runs", "--lang", "zn"], CHINESE);
+    assert!(refused.stderr.contains("“--lang <LANGUAGE>”的值“zn”无效"), "{}", refused.stderr);
     let warned = place.run_with(&["analyze", "runs"], &[("OPSCOPE_LANG", "zn")]);
     assert!(warned.stderr.contains("OPSCOPE_LANG=zn: expected en or zh"), "{}", warned.stderr);
     assert_eq!(warned.status, Some(0));
@@ -59,6 +149,13 @@ fn screens_and_errors_are_in_chinese() {
         (&["analyze", "nothing"], "没有该文件或目录"),
         (&["analyze", "runs", "--nosuch"], "无法识别的参数"),
         (&["formats"], "昇腾原始目录"),
+        (&["rewrite", "--list"], "逆 Transpose"),
+        (&["sample", "--list"], "口罩检测模型"),
+        (&["sql", "runs"], "区间和标记，含程序的文本。"),
+        (&["analyze"], "缺少以下必需的参数"),
+        (&["analyze", "runs", "--agg", "most"], "“--agg <FIGURE>”的值“most”无效"),
+        (&["analyze", "runs", "--agg"], "“--agg <FIGURE>”需要取值"),
+        (&["analize"], "无法识别的命令"),
     ] {
         let found = place.run_with(words, CHINESE);
         let text = found.stdout + &found.stderr;

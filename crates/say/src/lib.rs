@@ -36,12 +36,14 @@
 //! template   a format string: its fixed text and its placeholders
 //! language   languages, and those of locales
 //! width      how many columns a text takes on a terminal
+//! wrap       lines of a text no wider than so many columns
 //! ```
 
 mod language;
 mod table;
 mod template;
 mod width;
+mod wrap;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +53,7 @@ pub use opscope_say_macro::say;
 pub use table::{Entry, FILES, Origin, Translation, entries};
 pub use template::Template;
 pub use width::{padded, width};
+pub use wrap::wrapped;
 
 /// Whether Chinese was chosen; there are two languages.
 static IS_CHINESE: AtomicBool = AtomicBool::new(false);

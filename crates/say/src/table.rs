@@ -20,6 +20,8 @@ use crate::template::Template;
 pub enum Origin {
     /// The program's own, which it looks up by their format strings.
     Program,
+    /// Texts of the command line's help, which the program looks up as they are: braces in them hold no values.
+    Help,
     /// Sentences of the workspace's libraries, which are recognised.
     Libraries,
     /// Sentences of other projects: the system's errors, the parser of the command line. They are recognised as well.
@@ -29,9 +31,10 @@ pub enum Origin {
 /// The files of texts, by name.
 pub const FILES: &[(&str, Origin, &str)] = &[
     ("program", Origin::Program, include_str!("../texts/program.zh.toml")),
-    ("help", Origin::Program, include_str!("../texts/help.zh.toml")),
+    ("help", Origin::Help, include_str!("../texts/help.zh.toml")),
     ("findings", Origin::Libraries, include_str!("../texts/findings.zh.toml")),
     ("losses", Origin::Libraries, include_str!("../texts/losses.zh.toml")),
+    ("lists", Origin::Libraries, include_str!("../texts/lists.zh.toml")),
     ("errors", Origin::Libraries, include_str!("../texts/errors.zh.toml")),
     ("others", Origin::Others, include_str!("../texts/others.zh.toml")),
 ];
@@ -150,6 +153,10 @@ impl Table {
     fn of(entries: Vec<Entry>) -> Self {
         let mut table = Self::default();
         for Entry { origin, id, text, .. } in entries {
+            if origin == Origin::Help {
+                table.exact.insert(id, Translation { pieces: vec![Piece::Text(text)] });
+                continue;
+            }
             let english = Template::of(&id);
             let translation = Translation::of(&english, &text);
             if origin != Origin::Program {

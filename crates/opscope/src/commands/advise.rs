@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_advise::{Environment, Settings, Subject, Target, advise, explain, rules};
+use opscope_advise::{Environment, Settings, Subject, Target, advise, rules};
 use opscope_analyze::Comparison;
 use opscope_cann::Profile;
 use opscope_model::Model;
@@ -11,6 +11,7 @@ use opscope_open::Source;
 use opscope_say::{say, word};
 use opscope_trace::Trace;
 
+use super::explain::of_rule;
 use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
 use crate::converter_files::{self, ConverterArguments};
@@ -256,7 +257,7 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     if let Some(rule) =
         all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name.eq_ignore_ascii_case(id))
     {
-        return Ok(explain(rule, language));
+        return Ok(of_rule(rule, language));
     }
     let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));
     let near = near.map_or(String::new(), |rule| say!("; did you mean {}?", rule.id));

@@ -1,9 +1,9 @@
 //! `opscope explain`: what a known error message, a word of the field or a rule means.
 
 use clap::Args;
-use opscope_advise::rules;
+use opscope_advise::{Rule, rules};
 use opscope_capture::explain::{PAGES, Page, TOPICS, Topic, explain, of_metric, page, topic};
-use opscope_say::{Language, say};
+use opscope_say::{Language, say, sentence};
 
 use crate::exit::Exit;
 use crate::terminal::{Terminal, bold};
@@ -64,6 +64,15 @@ pub fn answer(text: &str, language: Language) -> Result<String, String> {
     })
 }
 
+/// The page about a rule, with where its thresholds come from in the reader's language.
+pub fn of_rule(rule: &Rule, language: Language) -> String {
+    let page = opscope_advise::explain(rule, language);
+    match rule.source.is_empty() {
+        true => page,
+        false => page.replace(&rule.source, &sentence(&rule.source)),
+    }
+}
+
 fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
     match language {
         Language::English => (topic.title, topic.text),
@@ -98,7 +107,7 @@ fn pages(text: &str, language: Language) -> Option<String> {
     if named.is_none()
         && let Some(rule) = all.iter().find(|rule| is_named(&rule.id) || is_named(&rule.name))
     {
-        return Some(opscope_advise::explain(rule, language));
+        return Some(of_rule(rule, language));
     }
     let found: Vec<&Page> = named.map_or_else(|| explain(text), |page| vec![page]);
     // A counter's name has no blanks and parts with bars between.

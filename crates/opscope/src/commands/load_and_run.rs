@@ -11,7 +11,8 @@ use clap::Args;
 
 use super::CarryOut;
 use crate::exit::{Exit, UsageError};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, usage};
+use crate::{help, language};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,9 +59,11 @@ pub fn run(
     carry_out: CarryOut<'_>,
     terminal: &Terminal,
 ) -> anyhow::Result<Exit> {
-    let usage = format!("{name} MODEL.onnx [OPTIONS]");
+    let form = format!("{name} MODEL.onnx [OPTIONS]");
     if words.is_empty() || words.iter().any(|word| matches!(word.as_str(), "-h" | "--help" | "-help")) {
-        terminal.print(&format!("Usage: {usage}\n\n{EXAMPLES}\n"))?;
+        language::as_asked();
+        let usage = usage(&format!("Usage: {form}"));
+        terminal.print(&format!("{usage}\n\n{}", help::by_hand(&format!("{EXAMPLES}\n"))))?;
         return Ok(if words.is_empty() { Exit::Usage } else { Exit::Done });
     }
     let translated = translate(words)?;
@@ -68,7 +71,7 @@ pub fn run(
         terminal.warn(&format!("--{option} has no counterpart here and changes nothing"));
     }
     terminal.detail(&format!("opscope {}", translated.words.join(" ")));
-    carry_out(&translated.words.iter().map(String::as_str).collect::<Vec<_>>(), Some(usage), terminal)
+    carry_out(&translated.words.iter().map(String::as_str).collect::<Vec<_>>(), Some(form), terminal)
 }
 
 /// The same wishes in opscope's words.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use opscope_model::proto::encode;
 use opscope_model::samples::Sample;
-use opscope_say::say;
+use opscope_say::{say, word};
 
 use super::run::create_folder;
 use crate::exit::{Exit, UsageError};
@@ -136,7 +136,7 @@ fn find(name: &str) -> Result<Sample, UsageError> {
 fn list() -> String {
     let mut text = String::new();
     for sample in Sample::ALL {
-        let _ = writeln!(text, "{} {}", bold(&format!("{:13}", sample.name())), sample.description());
+        let _ = writeln!(text, "{} {}", bold(&format!("{:13}", sample.name())), word(sample.description()));
     }
     text
 }

@@ -12,10 +12,10 @@ use serde_json::Value as Json;
 
 use super::form::FormArguments;
 use crate::exit::{Exit, UsageError};
-use crate::interrupt;
 use crate::profile::{self, Tell};
 use crate::report::rows::{self, Asked, Part};
 use crate::terminal::Terminal;
+use crate::{help, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,7 +73,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let database = open(&arguments.path, terminal)?;
     let statement = match arguments.statement.as_deref() {
         None => {
-            terminal.print(&schema_help())?;
+            terminal.print(&help::by_hand(&schema_help()))?;
             return Ok(Exit::Done);
         }
         Some(text) => rows::statement(text)?,

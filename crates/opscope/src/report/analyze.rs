@@ -76,10 +76,18 @@ pub fn table_of(trace: &Trace, answer: &Answer, columns: &[Column], top: usize) 
         Table::new(std::iter::once(rank).chain(columns.iter().map(|&column| table_column(column))));
     for (rank, row) in answer.rows.iter().take(top).enumerate() {
         let rank = TableCell::new((rank + 1).to_string(), rank + 1);
-        let cells = columns.iter().map(|column| TableCell::from(column.of(trace, row)));
+        let cells = columns.iter().map(|&column| said(column, TableCell::from(column.of(trace, row))));
         table.row(std::iter::once(rank).chain(cells));
     }
     table
+}
+
+/// A cell with a variant's name in the reader's language; programs get the name itself.
+fn said(column: Column, cell: TableCell) -> TableCell {
+    match column {
+        Column::Phase | Column::Bound => TableCell { text: word(&cell.text).to_owned(), ..cell },
+        _ => cell,
+    }
 }
 
 fn table_column(column: Column) -> TableColumn {

@@ -216,7 +216,7 @@ fn push_chains(text: &mut String, found: &Fusion, all: bool) {
             text,
             "{}  {}",
             bold(&printable(&types.join(" + "))),
-            dim(&say!("{} from {}", chain.class.name(), printable(first)))
+            dim(&say!("{} from {}", word(chain.class.name()), printable(first)))
         );
         let (stop, remedy) = match chosen() {
             Language::English => (&chain.stop, &chain.remedy),

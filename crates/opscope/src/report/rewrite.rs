@@ -50,10 +50,14 @@ pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, nam
         let info = group[0].rewrite;
         let title = bold(&format!("{} {}", info.id, info.name));
         let exactness = group.iter().map(|done| done.exactness).max().unwrap_or(info.exactness);
-        let _ = writeln!(text, "\n{title} {}", dim(&say!("({exactness}, {})", times(group.len()))));
+        let _ = writeln!(
+            text,
+            "\n{title} {}",
+            dim(&say!("({}, {})", word(exactness.name()), times(group.len())))
+        );
         let shown = if names_all { group.len() } else { SHOWN };
         for done in group.iter().take(shown) {
-            let after = if done.after.is_empty() { "nothing".to_owned() } else { joined(&done.after) };
+            let after = if done.after.is_empty() { word("nothing").to_owned() } else { joined(&done.after) };
             let _ = writeln!(text, "  {} -> {}", printable(&joined(&done.before)), printable(&after));
         }
         if group.len() > shown {
@@ -145,7 +149,7 @@ pub fn list_text(width: Option<u16>) -> String {
     let mut table = Table::new(columns);
     for rewrite in ALL {
         let info = rewrite.info();
-        let cells = [info.id, info.name, info.exactness.name(), applied(info), info.summary];
+        let cells = [info.id, info.name, word(info.exactness.name()), applied(info), word(info.summary)];
         table.row(cells);
     }
     format!(

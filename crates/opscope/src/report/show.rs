@@ -125,7 +125,7 @@ fn component_name(trace: &Trace, component: Component) -> String {
 }
 
 fn phase_name(phase: Option<Phase>) -> &'static str {
-    phase.map_or(UNKNOWN, Phase::name)
+    phase.map_or(UNKNOWN, |phase| word(phase.name()))
 }
 
 /// The iterations that operators are of, behind the title of a table.

@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use opscope_say::{sentence, word};
 
 pub use harmless::{DataOutput, harmless, harmless_about, printable, shortened};
-pub use problem::print_problem;
+pub use problem::{print_problem, usage};
 pub use progress::{IterationBar, StepBar};
 pub use slow::SlowNote;
 pub use style::{bold, dim};

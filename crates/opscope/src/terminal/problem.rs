@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use clap::error::ErrorKind;
-use opscope_say::say;
+use clap::error::{ContextKind, ErrorKind};
+use opscope_say::{Language, say, sentence, word};
 
 use super::harmless::{harmless_about, printable};
 
@@ -32,13 +32,36 @@ fn one_by_one(problem: &clap::Error, words: &[&str]) -> Option<String> {
     })
 }
 
+/// A line that shows how a command is used, in the reader's words for what the parser leaves open.
+pub fn usage(line: &str) -> String {
+    if opscope_say::chosen() == Language::English {
+        return line.to_owned();
+    }
+    let open = ["Usage:", "[OPTIONS]", "<COMMAND>", "[COMMAND]"];
+    let told = open.into_iter().fold(line.to_owned(), |line, english| line.replace(english, word(english)));
+    // The mark behind the heading is as wide as a mark and a blank.
+    told.replacen(' ', "", 1)
+}
+
+/// The languages that there are, each in its own words: whoever names another may not read this one.
+fn languages(problem: &clap::Error) -> Option<&'static str> {
+    let option = problem.get(ContextKind::InvalidArg)?;
+    let is_about_language = option.to_string().starts_with("--lang ");
+    (problem.kind() == ErrorKind::InvalidValue && is_about_language)
+        .then_some("\n  --lang en    English\n  --lang zh    中文\n")
+}
+
 /// Prints why a command line is wrong, or the help that it asks for. Its words may be names of files, so those
 /// that could do something to the terminal are spelled out, without colours.
 pub fn print_problem<'w>(problem: &clap::Error, words: impl Iterator<Item = &'w str>) {
     let words: Vec<&str> = words.collect();
-    if opscope_say::chosen() != opscope_say::Language::English {
+    if opscope_say::chosen() != Language::English {
         let text = harmless_about(&problem.render().to_string(), &words);
-        let told: String = text.lines().map(|line| opscope_say::sentence(line).into_owned() + "\n").collect();
+        let told = |line: &str| match line.starts_with("Usage:") {
+            true => usage(line),
+            false => sentence(line).into_owned(),
+        };
+        let told: String = text.lines().map(|line| told(line) + "\n").collect();
         match problem.use_stderr() {
             true => eprint!("{told}"),
             false => print!("{told}"),
@@ -49,7 +72,7 @@ pub fn print_problem<'w>(problem: &clap::Error, words: impl Iterator<Item = &'w 
         // The parser's own colours would be spelled out as well.
         eprint!("{}", harmless_about(&problem.render().to_string(), &words));
     }
-    if let Some(note) = one_by_one(problem, &words) {
+    for note in [one_by_one(problem, &words), languages(problem).map(str::to_owned)].into_iter().flatten() {
         eprint!("{note}");
     }
 }

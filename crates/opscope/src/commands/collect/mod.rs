@@ -15,8 +15,8 @@ use opscope_say::word;
 use self::events::tell;
 use self::plan::plan;
 use crate::exit::{Exit, OWN_FAILURE};
-use crate::interrupt;
 use crate::terminal::Terminal;
+use crate::{help, interrupt};
 
 pub use self::options::Arguments;
 
@@ -143,15 +143,15 @@ pub fn run_vendor(arguments: &[String], terminal: &Terminal) -> anyhow::Result<E
 }
 
 fn run_words(words: impl Iterator<Item = String>, terminal: &Terminal) -> anyhow::Result<Exit> {
-    use clap::Parser;
-    match Vendor::try_parse_from(std::iter::once("msprof".to_owned()).chain(words)) {
+    let words: Vec<String> = std::iter::once("msprof".to_owned()).chain(words).collect();
+    match help::parse::<Vendor>(words.iter().map(Into::into)) {
         Ok(mut vendor) => {
             vendor.arguments.when.bare_seconds = true;
             execute(&vendor.arguments, terminal)
         }
-        Err(error) => {
-            let _ = error.print();
-            Ok(Exit::of_parsing(&error, true))
+        Err(problem) => {
+            help::print(&problem, words.iter().map(String::as_str));
+            Ok(Exit::of_parsing(&problem, true))
         }
     }
 }

@@ -22,8 +22,10 @@ use crate::exit::Exit;
 use crate::profile::{self, imported};
 use crate::report::query;
 use crate::terminal::{StepBar, Terminal};
+use crate::{help, language};
 
-const HELP: &str = "\
+/// The help, in the vendor's own form.
+pub const HELP: &str = "\
 Does what the vendor's msprof does with the raw directories of Ascend, with the same spellings.
 
 Usage:
@@ -101,7 +103,8 @@ pub fn run(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
         }
     };
     if request.help {
-        terminal.print(HELP)?;
+        language::as_asked();
+        terminal.print(&help::by_hand(HELP))?;
         return Ok(Exit::Done);
     }
     for option in &request.without_effect {

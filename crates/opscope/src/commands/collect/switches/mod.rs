@@ -197,8 +197,8 @@ impl Args for HardwareSwitches {
     fn augment_args(command: Command) -> Command {
         SWITCHES.iter().fold(command, |command, (name, values, meaning)| {
             let help = match values.description() {
-                values if values.is_empty() => (*meaning).to_owned(),
-                values => format!("{meaning}: {values}"),
+                values if values.is_empty() => word(meaning).to_owned(),
+                values => format!("{}{}{values}", word(meaning), word(": ")),
             };
             // In the short help they would hide what matters.
             let argument = Arg::new(*name).long(*name).value_name("VALUE").help(help);
@@ -240,6 +240,18 @@ mod tests {
             (&["--aic-metrics=Custom:0x49"], 0x3, 0xFF),
         ] {
             assert_eq!(parse(arguments).device_mask(), (mask, metrics), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn the_meaning_of_every_switch_has_a_text_in_chinese() {
+        let entries = opscope_say::entries().expect("every table can be read");
+        let has_text = |english: &str| entries.iter().any(|entry| entry.id == english);
+        for (name, values, meaning) in SWITCHES {
+            assert!(has_text(meaning), "--{name}: {meaning}");
+            if let Values::Number { unit, .. } = values {
+                assert!(*unit == "Hz" || has_text(unit), "--{name}: {unit}");
+            }
         }
     }
 

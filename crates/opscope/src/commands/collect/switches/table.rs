@@ -1,6 +1,6 @@
 //! The switches by name: their values, checked, and their meaning.
 
-use opscope_say::say;
+use opscope_say::{say, word};
 
 /// Every switch with its values and its meaning.
 pub const SWITCHES: &[(&str, Values, &str)] = &[
@@ -107,9 +107,9 @@ impl Values {
     pub fn description(self) -> String {
         match self {
             Self::OneOf(values) => values.join(", "),
-            Self::Number { least, most, unit } => format!("{least} to {most} {unit}"),
-            Self::Metrics => format!("{}, Custom:0x49,... (at most 8 registers)", METRICS.join(", ")),
-            Self::Devices => "all, or numbers between commas".to_owned(),
+            Self::Number { least, most, unit } => say!("{least} to {most} {}", word(unit)),
+            Self::Metrics => say!("{}, Custom:0x49,... (at most 8 registers)", METRICS.join(", ")),
+            Self::Devices => word("all, or numbers between commas").to_owned(),
             Self::Text => String::new(),
         }
     }
