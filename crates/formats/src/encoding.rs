@@ -10,7 +10,7 @@ const GBK: &str = "GBK (GB 18030)";
 const LOOKED_AT: usize = 1 << 16;
 
 /// The encoding of text that is turned into UTF-8, by its begin: UTF-16 by its mark, GB 18030 by the letters of
-/// the first line.
+/// the first line, but for JSON.
 pub fn turned_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     match Encoding::for_bom(bytes) {
         Some((encoding, _)) if encoding == UTF_16LE || encoding == UTF_16BE => return Some(encoding),
@@ -18,6 +18,10 @@ pub fn turned_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
         None => {}
     }
     let line = bytes[..bytes.len().min(LOOKED_AT)].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // JSON is UTF-8. A damaged byte of it would make a pair with the next one, such as the backslash of an escape.
+    if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        return None;
+    }
     (other_encoding(line) == Some(GBK)).then_some(GB18030)
 }
 
@@ -101,7 +105,14 @@ mod tests {
         assert_eq!(to_utf8(b"a,\xc8\xce\xce\xf1\n1,\x94\x39\xda\x33").as_deref(), Some("a,任务\n1,💩"));
         assert_eq!(to_utf8(b"\xc8\xce\n\xff").as_deref(), Some("任\n\u{fffd}"));
         // Below headings in ASCII, bytes may be of any encoding.
-        for kept in [&b"a,b\n\xc8\xce"[..], "任\n".as_bytes(), "\u{feff}任\n".as_bytes(), b"\xc8\x01\n"] {
+        for kept in [
+            &b"{\"a\x81\\\"b\": 1}"[..],
+            b" [\"\xc8\xce\"]",
+            b"a,b\n\xc8\xce",
+            "任\n".as_bytes(),
+            "\u{feff}任\n".as_bytes(),
+            b"\xc8\x01\n",
+        ] {
             assert_eq!(to_utf8(kept), None, "{kept:?}");
         }
     }

@@ -116,7 +116,7 @@ pub fn is_meant(arguments: &[String]) -> bool {
         || (program.is_some_and(|word| !is_action(word)) && options.iter().all(|it| it.contains('=')))
 }
 
-/// [`Arguments`] by themselves, for msprof's spelling.
+/// Collect a profile of a program, in msprof's spelling.
 #[derive(Debug, clap::Parser)]
 #[command(
     name = "msprof",
