@@ -2,14 +2,25 @@
 // by TypeScript, whose checker says which variable each name means.
 import test from "node:test";
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import ts from "typescript";
-import { link } from "../link.mjs";
+import { link, UI } from "../link.mjs";
 import { shipped } from "../shipped.mjs";
 
+/** The keys of the page's texts. */
+const TEXTS = new Set([...fs.readFileSync(path.join(UI, "locale/en.js"), "utf8").matchAll(/(\w+): "/g)].map((it) => it[1]));
 const skip = process.env.OPSCOPE ? false : "no program: name one in OPSCOPE";
 
 test("short names mean the variables that the modules' own names mean", { skip }, () => {
-  const [own, short] = [meanings(link()), meanings(shipped().script)];
+  const short = meanings(shipped().script);
+  const { parts: own, names } = with_short_keys(meanings(link()), short);
+  // A text that has a short key is asked for by no other, and no key is another text's.
+  const after = (/** @type {string} */ part) => part.slice(part.indexOf(" ") + 1);
+  const is_text = (/** @type {number} */ at) => own[at - 1]?.startsWith("member ") && [TEXTS, new Set(names.values())].some((it) => it.has(after(own[at - 1])));
+  const keys = [...own.keys()].filter((at) => own[at].startsWith(`${ts.SyntaxKind.StringLiteral} `) && !is_text(at)).map((at) => after(own[at]));
+  assert.deepEqual(keys.filter((it) => names.has(it)), []);
+  assert.ok(names.size > 100 && new Set([...names.values(), ...TEXTS]).size === names.size + TEXTS.size, `${names.size} keys`);
   const at = own.findIndex((it, place) => it !== short[place]);
   const context = (all) => all.slice(Math.max(0, at - 6), at + 4).join(" ");
   assert.ok(at < 0 && own.length === short.length, `${context(own)}\nbecame\n${context(short)}`);
@@ -23,6 +34,22 @@ test("a name that is taken for another is found", () => {
     assert.notDeepEqual(of("const one = 1; const f = ({ two }) => one + two;"), of(wrong), wrong);
   }
 });
+
+/**
+ * The parts of a script in which texts have the keys of another one, where they have others there, and which these are.
+ * @param {string[]} own @param {string[]} short
+ */
+function with_short_keys(own, short) {
+  const names = new Map();
+  const parts = own.map((it, at) => {
+    const [kind, key] = [it.slice(0, it.indexOf(" ")), it.slice(it.indexOf(" ") + 1)];
+    if (it === short[at] || !TEXTS.has(key) || !short[at]?.startsWith(`${kind} `)) return it;
+    const name = short[at].slice(kind.length + 1);
+    if (!names.has(key)) names.set(key, name);
+    return `${kind} ${names.get(key)}`;
+  });
+  return { parts, names };
+}
 
 /** The parts of a script, its variables by the order in which they appear. @param {string} text @returns {string[]} */
 function meanings(text) {
