@@ -147,7 +147,7 @@ def served(program, profile):
             time.sleep(0.3)
         figures = node("bench.mjs", server.url, 1) | node("reactions.mjs", server.url)
         timeline = json.loads(server.ask("0/rows"))
-        figures["million_slices"] = sum(row["count"] for row in timeline["rows"]) / 1e6
+        figures["million_slices"] = json.loads(server.ask("0/report"))["left_out"]["slices"] / 1e6
         rows = ",".join(str(row) for row in range(min(40, len(timeline["rows"]))))
         level = max(0, (timeline["end"] // 1600).bit_length() - 1)
         tiles = lambda level, first: f"0/tiles?level={level}&first={first}&count=4&rows={rows}"
