@@ -62,7 +62,10 @@ test("model, roofline and comparison save their tables with exact values", { ski
   const groups = rows_of((await saved(page, ".compare .card:has(.groups-grid)", "CSV")).text);
   assert.deepEqual(groups.map((it) => Number(it.delta_ns)), made.report.compare.groups.map((it) => it.delta_ns));
   const way = rows_of((await saved(page, ".compare .card:has(.waterfall)", "CSV")).text);
-  assert.ok(way.length >= 2);
+  // From the time before, each bar begins where the last one ended, up to the time after.
+  const steps = way.slice(1, -1);
+  assert.ok(steps.length > 0);
+  steps.forEach((it, at) => assert.ok(Math.abs(Number(it.from_ns) - Number(way[at].to_ns)) < 1 && Math.abs(Number(it.to_ns) - Number(it.from_ns) - Number(it.delta_ns)) < 1, JSON.stringify(it)));
   assert.deepEqual(seen.errors, []);
   await close();
 });

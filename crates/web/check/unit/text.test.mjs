@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import * as units from "../../ui/parts/units.js";
-import { shown, csv_cell } from "../../ui/parts/text.js";
+import { shown, csv_lines } from "../../ui/parts/text.js";
 import { colour_of_type, make_palette } from "../../ui/parts/colours.js";
 import { en } from "../../ui/locale/en.js";
 import { refusals_zh } from "../../ui/locale/refusals.js";
@@ -39,10 +39,8 @@ test("control and direction marks in names become visible", () => {
   assert.equal(shown("\ud800"), "\\u{d800}");
 });
 
-test("cells of CSV can't be formulas", () => {
-  assert.equal(csv_cell("=cmd()"), "'=cmd()");
-  assert.equal(csv_cell('say "hi", you'), '"say ""hi"", you"');
-  assert.equal(csv_cell(-5), "-5");
+test("cells of CSV can't be formulas, and are empty where nothing is known", () => {
+  assert.equal(csv_lines([["=cmd()", 'say "hi", you', -5, null]]), `'=cmd(),"say ""hi"", you",-5,\n`);
 });
 
 test("both languages have every text, with the same values in them", () => {

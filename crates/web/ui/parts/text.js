@@ -30,14 +30,19 @@ export function harmless(text) {
 
 /** A table's cells as CSV. @param {HTMLTableElement} table */
 export function csv_of(table) {
-  return [...table.rows].map((row) => `${[...row.cells].map((it) => csv_cell(it.textContent ?? "")).join(",")}\n`).join("");
+  return csv_lines([...table.rows].map((row) => [...row.cells].map((it) => it.textContent)));
+}
+
+/** Rows of values as CSV; one that isn't known is empty. @param {(string | number | null)[][]} rows */
+export function csv_lines(rows) {
+  return rows.map((row) => `${row.map((it) => csv_cell(it ?? "")).join(",")}\n`).join("");
 }
 
 /**
  * A cell of CSV. A leading `'` keeps spreadsheets from reading a name as a formula.
  * @param {string | number} value
  */
-export function csv_cell(value) {
+function csv_cell(value) {
   if (typeof value === "number") return String(value);
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

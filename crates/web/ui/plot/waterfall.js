@@ -3,7 +3,7 @@
 import { h, svg } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";
 import { about, count } from "../parts/units.js";
-import { shown } from "../parts/text.js";
+import { csv_lines, shown } from "../parts/text.js";
 import { drawing, label, change_colour, signed } from "../parts/drawing.js";
 
 const STEPS = 14;
@@ -71,6 +71,11 @@ export function story_text(group) {
 export function members(group) {
   const list = group.after.length > 0 ? group.after : group.before;
   return shown(list.slice(0, 3).map((it) => it.name || t("no_name")).join(" + ") + (list.length > 3 ? " …" : ""), 160);
+}
+
+/** @param {WaterfallBar[]} bars */
+export function waterfall_csv(bars) {
+  return csv_lines([["name", "from_ns", "to_ns", "delta_ns"], ...bars.map((it) => [it.name, it.from, it.to, it.delta])]);
 }
 
 /**

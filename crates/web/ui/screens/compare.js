@@ -5,13 +5,13 @@ import { effect, signal, untracked, batch } from "../state/signal.js";
 import { group_of } from "../state/selected.js";
 import { t, word } from "../locale/texts.js";
 import { about, percent, count } from "../parts/units.js";
-import { shown, csv_of } from "../parts/text.js";
+import { shown } from "../parts/text.js";
 import { meter } from "../parts/panel.js";
 import { save_text, json_of, command_box } from "../parts/copy.js";
 import { save_drawing, signed, signed_percent } from "../parts/drawing.js";
 import { make_grid, nothing_matches } from "../table/grid.js";
 import { durations_plot } from "../plot/durations.js";
-import { bars_of, ends, members, story_text, waterfall_table, waterfall_drawing } from "../plot/waterfall.js";
+import { bars_of, ends, members, story_text, waterfall_csv, waterfall_table, waterfall_drawing } from "../plot/waterfall.js";
 import { item_of } from "../timeline/find.js";
 import { next_of_item } from "../parts/search.js";
 import { command_of_screen, profile_word, quoted } from "./command.js";
@@ -61,7 +61,7 @@ export function compare_screen(app) {
     before.length + after.length > 0 ? h("section", { class: "card" }, card_head(t("every_inference"), save_drawing(app, "inferences", () => plot.querySelector("svg"))), h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("every_inference") }, plot)) : null,
     compare.waterfall.length > 0 ? h("section", { class: "card" }, card_head(t("waterfall"),
       steps > 14 ? h("button", { class: "chip", "aria-pressed": "false", on: { click: (/** @type {Event} */ event) => { all.value = !all.peek(); /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(all.peek())); } } }, t("all_steps", { n: count(steps) })) : null,
-      save_drawing(app, "waterfall", () => untracked(() => waterfall_drawing(app.palette.value, bars()))), save_text(app, "waterfall", "CSV", () => csv_of(/** @type {HTMLTableElement} */ (way.querySelector("table"))))), way) : null,
+      save_drawing(app, "waterfall", () => untracked(() => waterfall_drawing(app.palette.value, bars()))), save_text(app, "waterfall", "CSV", () => waterfall_csv(bars()))), way) : null,
     groups.length > 0 ? h("section", { class: "card" }, card_head(t("groups"),
       compare.groups_left_out.count > 0 ? h("span", { class: "problem" }, t("groups_left_out", { n: count(compare.groups_left_out.count), time: signed(compare.groups_left_out.delta_ns) })) : null,
       save_text(app, "compare", "CSV", () => grid.csv()), save_text(app, "compare", "JSON", () => json_of(compare))),

@@ -6,7 +6,7 @@ import { effect, untracked } from "../state/signal.js";
 import { t, word } from "../locale/texts.js";
 import { about, percent, count, flops, bytes, flop_rate, byte_rate } from "../parts/units.js";
 import { named, unit_word } from "../parts/live.js";
-import { shown, csv_cell } from "../parts/text.js";
+import { shown, csv_lines } from "../parts/text.js";
 import { item_of } from "../timeline/find.js";
 import { choose_slice } from "../timeline/moves.js";
 import { meter } from "../parts/panel.js";
@@ -137,8 +137,7 @@ export function operators_screen(app) {
 
   function csv() {
     const metrics = metric_columns(app);
-    const lines = rows.map((row, at) => [at + 1, ...FIELDS.map((it) => csv_cell(row[it] ?? "")), ...metrics.map((it) => metric_of(profile, row, it)?.mean ?? "")].join(","));
-    return `${[["rank", ...FIELDS.map(field_name), ...metrics.map(csv_cell)].join(","), ...lines].join("\n")}\n`;
+    return csv_lines([["rank", ...FIELDS.map(field_name), ...metrics], ...rows.map((row, at) => [at + 1, ...FIELDS.map((it) => row[it]), ...metrics.map((it) => metric_of(profile, row, it)?.mean ?? null)])]);
   }
 
   // The members of `opscope analyze --json`, and the quantities of hardware by their own names.

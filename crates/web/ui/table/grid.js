@@ -3,7 +3,7 @@
 
 import { h, fill } from "../parts/dom.js";
 import { t } from "../locale/texts.js";
-import { csv_cell } from "../parts/text.js";
+import { csv_lines } from "../parts/text.js";
 
 const ROW = 28;
 // Browsers can't have elements of any height; beyond it the bar's steps become coarser.
@@ -84,8 +84,8 @@ export function make_grid(options) {
     },
     /** All rows as CSV, under the columns' keys. */
     csv() {
-      const value = (/** @type {Column<R>} */ it, /** @type {any} */ row) => (it.of ? it.of(row) : row[it.key]) ?? "";
-      return [columns.map((it) => it.key), ...rows.map((row) => columns.map((it) => csv_cell(value(it, row))))].map((it) => `${it.join(",")}\n`).join("");
+      const value = (/** @type {Column<R>} */ it, /** @type {any} */ row) => (it.of ? it.of(row) : row[it.key]);
+      return csv_lines([columns.map((it) => it.key), ...rows.map((row) => columns.map((it) => value(it, row)))]);
     },
     reveal_chosen() {
       const at = rows.findIndex(chosen);
