@@ -131,7 +131,8 @@ fn lines_of_tasks<'a, 't>(
     tasks: impl Iterator<Item = &'t TaskRef> + Clone,
 ) -> Vec<Line<'a>> {
     let starts = || tasks.clone().map(|task| device.device.tables.tasks.start()[task.task as usize]);
-    let started = starts().min().unwrap_or(0)..=starts().max().unwrap_or(u64::MAX);
+    // Without tasks the stretch is empty.
+    let started = starts().min().unwrap_or(u64::MAX)..=starts().max().unwrap_or(0);
     let waits = waits(device.device, started);
     let mut groups: BTreeMap<(u16, u32, u16), (Option<&str>, Sums)> = BTreeMap::new();
     let mut total = 0.0;

@@ -66,11 +66,9 @@ pub fn answer(text: &str, language: Language) -> Result<String, String> {
 
 /// The page about a rule, with where its thresholds come from in the reader's language.
 pub fn of_rule(rule: &Rule, language: Language) -> String {
-    let page = opscope_advise::explain(rule, language);
-    match rule.source.is_empty() {
-        true => page,
-        false => page.replace(&rule.source, &sentence(&rule.source)),
-    }
+    let paragraph = |text: &str| format!("\n  {text}\n");
+    opscope_advise::explain(rule, language)
+        .replace(&paragraph(&rule.source), &paragraph(&sentence(&rule.source)))
 }
 
 fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
