@@ -26,10 +26,7 @@ impl<S: Spans> Index<S> {
     /// ```
     pub fn tile(&self, from: u64, width: u64, count: usize) -> Tile {
         let width = width.max(1);
-        let is_wide = |slice: usize| {
-            let (start, end) = self.spans().span(slice);
-            (end - start) / 2 >= width
-        };
+        let is_wide = |slice: usize| self.length(slice) / 2 >= width;
         let mut tile = Tile::default();
         let mut first = self.first_from(from, 0);
         // A slice that reaches into the bucket from those before.

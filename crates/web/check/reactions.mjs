@@ -84,16 +84,20 @@ async function pictures() {
       const begun = performance.now();
       location.hash = `#/timeline?t=${from}..${Math.floor(from + length)}`;
       await frame();
-      let last = performance.now();
+      const drawn = performance.now();
+      let seen = 0;
       // Nothing comes any more when nothing came for a while.
       for (let quiet = 0; quiet < 8; quiet += 1) {
         await wait(25);
-        const came = performance.getEntriesByType("resource").filter((it) => it.name.includes("/tiles") && it.responseEnd > last);
-        if (came.length > 0) {
-          last = Math.max(...came.map((it) => it.responseEnd));
-          quiet = 0;
-        }
+        const came = performance.getEntriesByType("resource").filter((it) => it.name.includes("/tiles"));
+        if (came.length > seen) quiet = 0;
+        seen = came.length;
       }
+      // The parts in sight are of the finest level and asked for first; those beside them and a level above come behind.
+      const parts = performance.getEntriesByType("resource").filter((it) => it.name.includes("/tiles"));
+      const level = (it) => Number(/[?&]level=(\d+)/.exec(it.name)[1]);
+      const finest = Math.min(...parts.map(level));
+      const last = Math.max(drawn, parts.find((it) => level(it) === finest)?.responseEnd ?? 0);
       found.push(last - begun);
     }
     return found;

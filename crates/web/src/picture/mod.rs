@@ -58,9 +58,10 @@ impl Picture {
 
     /// Makes what the first questions would have to wait for.
     pub(crate) fn prepare(&self) {
-        for row in 0..self.rows.len() {
+        let rows: Vec<usize> = (0..self.rows.len()).collect();
+        opscope_parallel::map(&rows, |&row| {
             let _ = self.index(row);
-        }
+        });
         self.facts();
     }
 
