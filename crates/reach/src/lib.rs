@@ -188,11 +188,10 @@ pub fn examine_profiles(
     stop: &Stop,
     progress: &Progress<'_>,
 ) -> Result<Findings, ReachError> {
-    let (rows, mut losses) = profiles.rows(stop, progress)?;
+    let (mut run, mut losses) = profiles.side_by_side(stop, progress)?;
     let discovery = Discovery { losses: Vec::new(), ..profiles.discovery().clone() };
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
-    let mut run = Run::new(&discovery, rows);
     progress(Stage::Matching);
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.events.len() > 1) {

@@ -39,14 +39,20 @@ type Numbers = BTreeMap<i32, (CollectiveType, i64)>;
 
 /// Adds to each rank's numbers what makes them agree with the other members'.
 fn correct_shifts(run: &mut Run) -> Vec<Shift> {
-    let mut of_groups: BTreeMap<u32, BTreeMap<u32, Numbers>> = BTreeMap::new();
-    for event in run.events.iter().filter(|event| !event.kind.is_between_two()) {
-        let numbers = of_groups.entry(event.group).or_default().entry(event.rank).or_default();
-        numbers.insert(event.sequence, (event.kind, event.end_ns()));
-    }
+    let numbered = |index: &u32| !run.events[*index as usize].kind.is_between_two();
+    let group_of = |index: &u32| run.events[*index as usize].group;
+    let mut events: Vec<u32> = (0..run.events.len() as u32).filter(numbered).collect();
+    events.sort_by_key(group_of);
     let mut added: NumberMap<u64, i32> = NumberMap::default();
     let mut shifts = Vec::new();
-    for (group, ranks) in of_groups {
+    // A group at a time, because the numbers of all take more memory than the events.
+    for of_group in events.chunk_by(|a, b| group_of(a) == group_of(b)) {
+        let mut ranks: BTreeMap<u32, Numbers> = BTreeMap::new();
+        for event in of_group.iter().map(|index| &run.events[*index as usize]) {
+            let numbers = ranks.entry(event.rank).or_default();
+            numbers.insert(event.sequence, (event.kind, event.end_ns()));
+        }
+        let group = group_of(&of_group[0]);
         let reference = reference(&ranks);
         for (rank, numbers) in &ranks {
             let shift = best_shift(numbers, reference);
@@ -120,21 +126,28 @@ const NO_PAIR: u32 = u32::MAX;
 /// Gives every part its instance.
 fn tie(run: &mut Run) {
     let pairs = pairs(run);
-    let mut times: BTreeMap<(u32, u32, u32, u32), i32> = BTreeMap::new();
     let mut instances: BTreeMap<Key, Instance> = BTreeMap::new();
-    let mut again: BTreeMap<(u32, u32, u32, u32, i32), u32> = BTreeMap::new();
+    // Counts within a rank, whose parts stand together.
+    let mut rank = u32::MAX;
+    let mut times: BTreeMap<(u32, u32, u32), i32> = BTreeMap::new();
+    let mut again: BTreeMap<(u32, u32, u32, i32), u32> = BTreeMap::new();
     for (index, event) in run.events.iter().enumerate() {
+        if event.rank != rank {
+            rank = event.rank;
+            times.clear();
+            again.clear();
+        }
         let (source, target) = pairs[index];
         let number = match event.kind.is_between_two() && source != NO_PAIR {
             // The two sides of a pair count on their own: what counts is the how-manieth of the pair it is.
             true => {
-                let count = times.entry((event.group, source, target, event.rank)).or_insert(-1);
+                let count = times.entry((event.group, source, target)).or_insert(-1);
                 *count += 1;
                 *count
             }
             false => event.sequence,
         };
-        let twice = again.entry((event.group, source, target, event.rank, number)).or_insert(0);
+        let twice = again.entry((event.group, source, target, number)).or_insert(0);
         let key = (event.group, source, target, number, *twice);
         *twice += 1;
         let members = match event.kind.is_between_two() {

@@ -28,9 +28,24 @@ pub struct Peers {
     pub finish: Vec<Vec<f64>>,
     /// The typical transfer of each instance, in nanoseconds.
     pub tail: Vec<f64>,
-    /// Other events that each event waits for on its peers, though not on this rank this time: the event, and the
-    /// typical segment behind it.
-    pub also: Vec<Vec<(u32, f64)>>,
+    /// Other events that each event waits for on its peers, though not on this rank this time.
+    pub also: Also,
+}
+
+/// Some other events of each event, in one piece: a list for each would take several times the memory.
+#[derive(Clone, Debug, Default)]
+pub struct Also {
+    /// Where the others of each event end in `others`.
+    ends: Vec<u32>,
+    others: Vec<(u32, f64)>,
+}
+
+impl Also {
+    /// The others of an event: each by its index, with the typical segment behind it in nanoseconds.
+    pub fn of(&self, event: usize) -> &[(u32, f64)] {
+        let begin = event.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.others[begin as usize..self.ends[event] as usize]
+    }
 }
 
 /// The fewest peers whose median is taken; of fewer it is the least of all steps.
@@ -199,7 +214,8 @@ fn other_predecessors(run: &Run, peers: &mut Peers) {
             usual.insert(slot, often);
         }
     }
-    peers.also = vec![Vec::new(); run.events.len()];
+    let also = &mut peers.also;
+    also.ends.reserve_exact(run.events.len());
     for rank in &run.ranks {
         let mut places: HashMap<(u32, i32), u32> = HashMap::new();
         for index in rank.events.clone() {
@@ -209,9 +225,10 @@ fn other_predecessors(run: &Run, peers: &mut Peers) {
                 let Some(&pred) = places.get(&(pred_slot, event.step - back)) else { continue };
                 let room = (event.start_ns - run.events[pred as usize].end_ns()) as f64;
                 if Some(pred) != event.pred && room >= 0.0 {
-                    peers.also[index].push((pred, segment.min(room)));
+                    also.others.push((pred, segment.min(room)));
                 }
             }
+            also.ends.push(also.others.len() as u32);
         }
     }
 }

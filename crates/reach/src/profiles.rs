@@ -12,7 +12,7 @@ use crate::discover::{Collection, Discovery, discover};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
 use crate::read::{self, Executed, Operators};
-use crate::rows::RankRows;
+use crate::run::Run;
 use crate::set::manifest::Keep;
 use crate::set::open::Set;
 use crate::set::{SetError, is_set};
@@ -49,24 +49,24 @@ impl Profiles {
         }
     }
 
-    /// All ranks' rows in their order, with what was lost of them.
+    /// All ranks side by side, with what was lost of them.
     ///
     /// # Errors
     /// When a set can't be read; of folders what can't be read is a loss.
-    pub(crate) fn rows(
+    pub(crate) fn side_by_side(
         &self,
         stop: &Stop,
         progress: &Progress<'_>,
-    ) -> Result<(Vec<RankRows>, Vec<Loss>), SetError> {
+    ) -> Result<(Run, Vec<Loss>), SetError> {
         let collections = &self.discovery().collections;
         let all = collections.len();
         progress(Stage::Reading(0, all));
         let discovery = match self {
             Self::Folders(discovery) => discovery,
             Self::Set(set) => {
-                let rows = set.rows()?;
+                let run = set.side_by_side()?;
                 progress(Stage::Reading(all, all));
-                return Ok((rows, set.losses.clone()));
+                return Ok((run, set.losses.clone()));
             }
         };
         let done = AtomicUsize::new(0);
@@ -80,7 +80,8 @@ impl Profiles {
             losses.append(&mut lost);
             rows
         });
-        Ok((rows.collect(), losses))
+        let rows = rows.collect();
+        Ok((Run::of_rows(discovery, rows), losses))
     }
 
     /// A rank's operators, by its place among the ranks.

@@ -41,8 +41,8 @@ pub struct Scenario {
     pub groups: Choice,
 }
 
-/// How many scenarios run in one pass.
-const LANES: usize = 8;
+/// How many scenarios run in one pass: two passes at a time take 64 bytes a part in a collective.
+const LANES: usize = 4;
 
 /// A time in each of the scenarios of a pass.
 type Times = [f64; LANES];
@@ -105,7 +105,7 @@ fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, mask: u8) -> 
         None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
     };
     let others = event.before_in_group.map(|before| (before, 0.0));
-    for (other, segment) in others.into_iter().chain(peers.also[index].iter().copied()) {
+    for (other, segment) in others.into_iter().chain(peers.also.of(index).iter().copied()) {
         // One that ended after the start was measured can't have held it up.
         if run.events[other as usize].end() + segment <= event.start + 1.0 {
             for lane in 0..LANES {

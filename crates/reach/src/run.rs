@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::discover::{Collection, Discovery, Role};
-use crate::rows::{CollectiveType, FinishRow, LinkRow, RankRows, StepRow};
+use crate::discover::{Discovery, Role};
+use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow};
 
 /// A rank of the run.
 #[derive(Clone, Debug)]
@@ -135,24 +135,82 @@ pub struct Run {
     pub links: Vec<(u32, LinkRow)>,
 }
 
+/// An event whose place is known and nothing else.
+const NOT_YET: Event = Event {
+    rank: u32::MAX,
+    group: 0,
+    kind: CollectiveType::Other,
+    step: 0,
+    sequence: 0,
+    peer: None,
+    bytes: 0,
+    start_ns: 0,
+    duration_ns: 0,
+    pred: None,
+    segment_ns: 0,
+    before_in_group: None,
+    exposed_ns: 0,
+    exposed_start_ns: 0,
+    exposed_longest_ns: 0,
+    start: 0.0,
+    instance: 0,
+};
+
+/// Facts about all parts in collectives that are needed before the first takes its place: there are so many that they
+/// are in memory but once.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// Of each group, by its key, the ranks that were seen in it, and whether nothing was but sends and receives.
+    groups: BTreeMap<u64, (Vec<u32>, bool)>,
+    /// How many parts each rank has, in the order of the ranks.
+    counts: Vec<usize>,
+}
+
+impl Outline {
+    /// That of so many ranks without any part.
+    pub(crate) fn of_ranks(count: usize) -> Self {
+        Self { groups: BTreeMap::new(), counts: vec![0; count] }
+    }
+
+    /// Adds a part of a rank, which is given by its index and by its number.
+    pub(crate) fn note(&mut self, index: usize, rank: u32, group_key: u64, kind: CollectiveType) {
+        self.counts[index] += 1;
+        let (ranks, only_pairs) = self.groups.entry(group_key).or_insert((Vec::new(), true));
+        if ranks.last() != Some(&rank) {
+            ranks.push(rank);
+        }
+        *only_pairs &= kind.is_between_two();
+    }
+}
+
 impl Run {
     /// Puts ranks side by side, in the order of `collections`.
-    pub fn new(discovery: &Discovery, rows: Vec<RankRows>) -> Self {
+    pub(crate) fn of_rows(discovery: &Discovery, rows: Vec<RankRows>) -> Self {
+        let mut outline = Outline::of_ranks(rows.len());
+        for (index, (collection, rows)) in discovery.collections.iter().zip(&rows).enumerate() {
+            for row in &rows.collectives {
+                outline.note(index, collection.rank, row.group_key, row.kind);
+            }
+        }
+        let mut run = Self::with_room(discovery, outline);
+        for (rank, mut rows) in rows.into_iter().enumerate() {
+            for (place, row) in std::mem::take(&mut rows.collectives).into_iter().enumerate() {
+                run.put(rank, place, &row);
+            }
+            run.complete(rank, rows);
+        }
+        run
+    }
+
+    /// The ranks and groups, with room for the parts.
+    pub(crate) fn with_room(discovery: &Discovery, outline: Outline) -> Self {
         let mut run = Self::default();
         let names: BTreeMap<&str, usize> =
             discovery.collections.iter().map(|collection| (collection.host.as_str(), 0)).collect();
         run.hosts = names.keys().map(|name| (*name).to_owned()).collect();
-        let mut seen: BTreeMap<u64, (Vec<u32>, bool)> = BTreeMap::new();
-        for (collection, rows) in discovery.collections.iter().zip(&rows) {
-            for row in &rows.collectives {
-                let (ranks, only_pairs) = seen.entry(row.group_key).or_insert((Vec::new(), true));
-                if ranks.last() != Some(&collection.rank) {
-                    ranks.push(collection.rank);
-                }
-                *only_pairs &= row.kind.is_between_two();
-            }
-        }
-        for (key, (ranks, only_pairs)) in seen {
+        for (key, (mut ranks, only_pairs)) in outline.groups {
+            ranks.sort_unstable();
+            ranks.dedup();
             run.groups.push(match discovery.groups.get(&key) {
                 Some(group) => {
                     let role = match group.role {
@@ -164,55 +222,77 @@ impl Run {
                 None => RunGroup { key, role: Role::of_shape(&ranks, only_pairs), ranks, is_declared: false },
             });
         }
-        for (collection, rows) in discovery.collections.iter().zip(rows) {
-            run.push(collection, rows);
+        run.events = vec![NOT_YET; outline.counts.iter().sum()];
+        let mut first = 0;
+        for (collection, count) in discovery.collections.iter().zip(outline.counts) {
+            run.ranks.push(Rank {
+                number: collection.rank,
+                host: run.hosts.iter().position(|host| *host == collection.host).unwrap_or(0),
+                device: collection.device,
+                events: first..first + count,
+                steps: Vec::new(),
+                finishes: Vec::new(),
+                compute_ns: BTreeMap::new(),
+                idle_ns: Vec::new(),
+                operators: 0,
+                frequency_mhz: None,
+            });
+            first += count;
         }
         run
     }
 
-    fn push(&mut self, collection: &Collection, rows: RankRows) {
-        let rank = self.ranks.len() as u32;
-        let first = self.events.len();
+    /// Puts a rank's part at its place in the order of starts; false where that is taken, or there are fewer places.
+    pub(crate) fn put(&mut self, rank: usize, place: usize, row: &CollectiveRow) -> bool {
+        let events = self.ranks[rank].events.clone();
+        let Some(event) = self.events[events.clone()].get_mut(place) else { return false };
+        let group = self.groups.binary_search_by_key(&row.group_key, |group| group.key).unwrap_or(0);
+        let is_free = event.rank == NOT_YET.rank;
+        *event = Event {
+            rank: rank as u32,
+            group: group as u32,
+            kind: row.kind,
+            step: row.step,
+            sequence: row.sequence,
+            peer: row.peer,
+            bytes: row.bytes,
+            start_ns: row.start_ns,
+            duration_ns: row.duration_ns,
+            pred: row.pred.map(|pred| events.start as u32 + pred),
+            segment_ns: row.segment_ns,
+            before_in_group: None,
+            exposed_ns: row.exposed_ns,
+            exposed_start_ns: row.exposed_start_ns,
+            exposed_longest_ns: row.exposed_longest_ns,
+            start: 0.0,
+            instance: 0,
+        };
+        is_free
+    }
+
+    /// Whether all parts of a rank are at their places.
+    pub(crate) fn is_placed(&self, rank: usize) -> bool {
+        self.events[self.ranks[rank].events.clone()].iter().all(|event| event.rank != NOT_YET.rank)
+    }
+
+    /// Adds the rest of a rank whose parts are at their places.
+    pub(crate) fn complete(&mut self, rank: usize, rows: RankRows) {
+        let events = self.ranks[rank].events.clone();
         let mut last_of_group: BTreeMap<u32, u32> = BTreeMap::new();
-        let global = |pred: Option<u32>| pred.map(|pred| first as u32 + pred);
-        for row in rows.collectives {
-            let group =
-                self.groups.binary_search_by_key(&row.group_key, |group| group.key).unwrap_or(0) as u32;
-            let before = last_of_group.insert(group, self.events.len() as u32);
-            self.events.push(Event {
-                rank,
-                group,
-                kind: row.kind,
-                step: row.step,
-                sequence: row.sequence,
-                peer: row.peer,
-                bytes: row.bytes,
-                start_ns: row.start_ns,
-                duration_ns: row.duration_ns,
-                pred: global(row.pred),
-                segment_ns: row.segment_ns,
-                before_in_group: before,
-                exposed_ns: row.exposed_ns,
-                exposed_start_ns: row.exposed_start_ns,
-                exposed_longest_ns: row.exposed_longest_ns,
-                start: 0.0,
-                instance: 0,
-            });
+        for index in events.clone() {
+            let event = &mut self.events[index];
+            event.before_in_group = last_of_group.insert(event.group, index as u32);
         }
+        let global = |pred: Option<u32>| pred.map(|pred| events.start as u32 + pred);
         let finishes = rows.finishes.into_iter().map(|row| FinishRow { pred: global(row.pred), ..row });
-        self.links.extend(rows.links.into_iter().map(|row| (rank, row)));
-        self.ranks.push(Rank {
-            number: collection.rank,
-            host: self.hosts.iter().position(|host| *host == collection.host).unwrap_or(0),
-            device: collection.device,
-            events: first..self.events.len(),
-            steps: rows.steps,
-            finishes: finishes.collect(),
-            compute_ns: rows.compute_ns.into_iter().collect(),
-            idle_ns: rows.idle_ns,
-            operators: rows.operators,
-            frequency_mhz: rows.frequency_mhz,
-        });
+        self.links.extend(rows.links.into_iter().map(|row| (rank as u32, row)));
+        let of_rank = &mut self.ranks[rank];
+        of_rank.finishes = finishes.collect();
+        of_rank.steps = rows.steps;
+        of_rank.compute_ns = rows.compute_ns.into_iter().collect();
+        of_rank.idle_ns = rows.idle_ns;
+        of_rank.operators = rows.operators;
+        of_rank.frequency_mhz = rows.frequency_mhz;
     }
 
     /// The index of a rank by its number.

@@ -16,7 +16,7 @@ const TOLERANCE_NS: i64 = 1000;
 
 /// Derives segments, exposed times and the ends of steps.
 pub fn derive(recording: Recording) -> RankRows {
-    let Recording { mut steps, mut tasks, mut collectives, links, frequency_mhz } = recording;
+    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz } = recording;
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
     place_steps(&mut steps, &tasks, &collectives);
@@ -24,6 +24,9 @@ pub fn derive(recording: Recording) -> RankRows {
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
     let (compute_ns, idle_ns) = expose(&steps, &tasks, &mut collectives);
     let operators = tasks.len() as u64;
+    // Room to grow would be kept for thousands of ranks at once.
+    collectives.shrink_to_fit();
+    links.shrink_to_fit();
     RankRows { steps, collectives, finishes, links, compute_ns, idle_ns, operators, frequency_mhz }
 }
 

@@ -131,23 +131,49 @@ impl WholeFile {
 /// # Errors
 /// When it can't be read.
 pub fn read<R: Row>(path: &Path, rank: Option<u32>, texts: &mut Texts) -> Result<Vec<R>, SetError> {
-    let read = || -> Result<Vec<R>, ParquetError> {
-        let reader = SerializedFileReader::new(opscope_files::open_plain(path)?)?;
-        let mut rows = Vec::new();
-        for place in 0..reader.num_row_groups() {
+    let mut rows = Vec::new();
+    each(path, rank, texts, |row, _| {
+        rows.push(*row);
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Hands a file's rows on one by one, so that a group of them is in memory at a time: all, or those of the groups that
+/// can hold a rank.
+///
+/// # Errors
+/// When it can't be read, or with the reason why a row can't be taken.
+pub fn each<R: Row>(
+    path: &Path,
+    rank: Option<u32>,
+    texts: &mut Texts,
+    mut take: impl FnMut(&R, &Texts) -> Result<(), String>,
+) -> Result<(), SetError> {
+    let open = || Ok(SerializedFileReader::new(opscope_files::open_plain(path)?)?);
+    let reader = guarded(path, open)?;
+    for place in 0..reader.num_row_groups() {
+        let rows = guarded(path, || {
             let group = reader.get_row_group(place)?;
             let of_rank = group.metadata().columns().first().and_then(|column| column.statistics());
             if let (Some(rank), Some(Statistics::Int32(ranks))) = (rank, of_rank)
                 && let (Some(least), Some(most)) = (ranks.min_opt(), ranks.max_opt())
                 && !(*least..=*most).contains(&(rank as i32))
             {
-                continue;
+                return Ok(Vec::new());
             }
-            rows.append(&mut R::read(group.as_ref(), texts)?);
+            R::read(group.as_ref(), texts)
+        })?;
+        for row in &rows {
+            take(row, texts).map_err(|why| SetError::unreadable(path, why))?;
         }
-        Ok(rows)
-    };
-    // The pages of a damaged file are decoded by code that takes some of what they say for granted.
+    }
+    Ok(())
+}
+
+/// Does something with a file whose pages may be damaged: the code that decodes them takes some of what they say for
+/// granted.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, SetError> {
     let read = catch_unwind(AssertUnwindSafe(read));
     let read = read.unwrap_or_else(|_| Err(ParquetError::General("its pages are damaged".to_owned())));
     read.map_err(|error| SetError::Unreadable { path: path.to_owned(), why: error.to_string() })

@@ -8,15 +8,16 @@ use super::lines;
 use super::manifest::{self, Keep, Manifest, PartFile};
 use super::table::{Row, Texts};
 use super::tables::{
-    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
-    StepLine,
+    CallLine, CollectiveGroup, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine,
+    OperatorLine, RankLine, StepLine,
 };
 use super::{SetError, is_set};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason};
 use crate::experts::ExpertRow;
 use crate::read::{Kind, OperatorKey, Operators, Summing, Work, can_last};
-use crate::rows::RankRows;
+use crate::rows::{CollectiveType, RankRows};
+use crate::run::{Outline, Run};
 
 /// A run of a set, opened for reading.
 #[derive(Debug)]
@@ -106,9 +107,7 @@ impl Set {
     fn each<R: Row>(&self, mut row: impl FnMut(&R, &Texts) -> Result<(), String>) -> Result<(), SetError> {
         for path in self.files(R::TABLE, &self.parts) {
             let mut texts = Texts::default();
-            for line in file::read::<R>(&path, None, &mut texts)? {
-                row(&line, &texts).map_err(|why| SetError::unreadable(&path, why))?;
-            }
+            file::each(&path, None, &mut texts, |line, texts| row(line, texts))?;
         }
         Ok(())
     }
@@ -165,16 +164,17 @@ impl Set {
         Ok(())
     }
 
-    /// The rows of all ranks, in their order.
+    /// All ranks side by side, in their order.
     ///
     /// # Errors
     /// When a file can't be read, or its rows can't be.
-    pub fn rows(&self) -> Result<Vec<RankRows>, SetError> {
+    pub fn side_by_side(&self) -> Result<Run, SetError> {
         let ranks: Vec<u32> = self.discovery.collections.iter().map(|it| it.rank).collect();
         let index = |rank: i32| {
             let found = u32::try_from(rank).ok().and_then(|rank| ranks.binary_search(&rank).ok());
             found.ok_or_else(|| format!("rows of rank {rank}, which isn't in the set"))
         };
+        let mut run = self.collectives(&index, &ranks)?;
         let mut all: Vec<RankRows> = ranks.iter().map(|_| RankRows::default()).collect();
         for (rows, rank) in all.iter_mut().zip(&ranks) {
             (rows.operators, rows.frequency_mhz) = self.counts.get(rank).copied().unwrap_or_default();
@@ -190,8 +190,40 @@ impl Set {
             all[index(line.rank)?].links.push(lines::to_link(line, texts));
             Ok(())
         })?;
-        let mut placed: Vec<Vec<(i32, crate::rows::CollectiveRow)>> =
-            ranks.iter().map(|_| Vec::new()).collect();
+        self.each(|line: &EndLine, _| {
+            let rank = index(line.rank)?;
+            let known = 0..run.ranks[rank].events.len() as i32;
+            // Sets without collectives know the ends all the same.
+            let pred = line.pred.filter(|_| !known.is_empty());
+            check(pred.is_none_or(|pred| known.contains(&pred)), "a step's end that follows nothing")?;
+            let can_be = line.end_ns.is_none_or(can_begin)
+                && line.segment_ns.is_none_or(is_segment)
+                && can_last_so_long(line.compute_ns);
+            check(can_be, "a step's end at an impossible time")?;
+            lines::take_end(&mut all[rank], &EndLine { pred, ..*line });
+            Ok(())
+        })?;
+        for (rank, rows) in all.into_iter().enumerate() {
+            run.complete(rank, rows);
+        }
+        Ok(run)
+    }
+
+    /// The ranks with their parts in collectives, which lie in the set in another order: they are counted first.
+    fn collectives(
+        &self,
+        index: &impl Fn(i32) -> Result<usize, String>,
+        ranks: &[u32],
+    ) -> Result<Run, SetError> {
+        let mut outline = Outline::of_ranks(ranks.len());
+        self.each(|line: &CollectiveGroup, texts| {
+            let rank = index(line.rank)?;
+            let kind = CollectiveType::of_name(texts.get(line.r#type));
+            outline.note(rank, ranks[rank], line.group_key as u64, kind);
+            Ok(())
+        })?;
+        let mut run = Run::with_room(&self.discovery, outline);
+        let missing = |rank: u32| format!("collectives of rank {rank} are missing or twice there");
         self.each(|line: &CollectiveLine, texts| {
             let lengths = [line.duration_ns, line.exposed_ns, line.exposed_longest_ns];
             let can_be = [line.start_ns, line.exposed_start_ns].into_iter().all(can_begin)
@@ -200,31 +232,18 @@ impl Set {
             check(can_be, "a collective at an impossible time")?;
             let is_before = line.pred.is_none_or(|pred| (0..line.place).contains(&pred));
             check(is_before, "a collective that follows a later one")?;
-            placed[index(line.rank)?].push((line.place, lines::to_collective(line, texts)));
-            Ok(())
+            let rank = index(line.rank)?;
+            let is_free = usize::try_from(line.place)
+                .is_ok_and(|place| run.put(rank, place, &lines::to_collective(line, texts)));
+            if is_free { Ok(()) } else { Err(missing(ranks[rank])) }
         })?;
-        for ((rows, mut placed), rank) in all.iter_mut().zip(placed).zip(&ranks) {
-            placed.sort_unstable_by_key(|(place, _)| *place);
-            if placed.iter().enumerate().any(|(index, (place, _))| index as i32 != *place) {
-                let why = format!("collectives of rank {rank} are missing or twice there");
-                return Err(SetError::unreadable(&self.path.join(CollectiveLine::TABLE), why));
+        // A file may have changed between the counting and this.
+        match (0..ranks.len()).find(|&rank| !run.is_placed(rank)) {
+            Some(rank) => {
+                Err(SetError::unreadable(&self.path.join(CollectiveLine::TABLE), missing(ranks[rank])))
             }
-            rows.collectives = placed.into_iter().map(|(_, row)| row).collect();
+            None => Ok(run),
         }
-        self.each(|line: &EndLine, _| {
-            let rows = &mut all[index(line.rank)?];
-            let known = 0..rows.collectives.len() as i32;
-            // Sets without collectives know the ends all the same.
-            let pred = line.pred.filter(|_| !known.is_empty());
-            check(pred.is_none_or(|pred| known.contains(&pred)), "a step's end that follows nothing")?;
-            let can_be = line.end_ns.is_none_or(can_begin)
-                && line.segment_ns.is_none_or(is_segment)
-                && can_last_so_long(line.compute_ns);
-            check(can_be, "a step's end at an impossible time")?;
-            lines::take_end(rows, &EndLine { pred, ..*line });
-            Ok(())
-        })?;
-        Ok(all)
     }
 
     /// The operators of a rank.

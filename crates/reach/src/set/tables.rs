@@ -128,6 +128,18 @@ table! {
 }
 
 table! {
+    /// The columns of a rank's part in a collective that tell who takes part: only read.
+    CollectiveGroup in "collectives" {
+        /// The rank.
+        rank: i32,
+        /// The group, by the number that the vendor's tools give its name.
+        group_key: i64,
+        /// The operation.
+        r#type: Text,
+    }
+}
+
+table! {
     /// The traffic of a rank over a link in a step.
     LinkLine in "links" {
         /// The rank that tells of it.
