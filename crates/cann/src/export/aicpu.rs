@@ -1,6 +1,7 @@
 //! `aicpu`: operators on the device's general processors.
 
 use crate::export::sheet::Sheet;
+use crate::facts::last_begun::LastBegun;
 use crate::facts::view::{TaskRef, View};
 use crate::headings::{aicpu, owned};
 use crate::tables::AiCpu;
@@ -21,14 +22,18 @@ pub(crate) fn sheet<'a>(view: &'a View<'a>) -> Option<Sheet<'a>> {
                 rows.push(task as u32);
             }
         }
+        let started = |rows: &[u32]| LastBegun::new(rows.iter().map(|&task| tasks.start()[task as usize]));
+        let started: NumberMap<(u16, u32), LastBegun> =
+            runs.iter().map(|(key, rows)| (*key, started(rows))).collect();
         for row in device.device.tables.ai_cpu.rows() {
             let in_window = device.window.is_none_or(|(start, end)| row.start > start && row.end < end);
             if !in_window {
                 continue;
             }
-            let of_task = runs.get(&(row.stream, u32::from(row.task))).map_or(&[][..], Vec::as_slice);
+            let key = (row.stream, u32::from(row.task));
+            let of_task = runs.get(&key).map_or(&[][..], Vec::as_slice);
             // Numbers come again, so the run is the last one that began before the operator.
-            let run = of_task.iter().rev().find(|&&task| tasks.start()[task as usize] <= row.start);
+            let run = started.get(&key).and_then(|begun| begun.at(row.start)).map(|place| &of_task[place]);
             let name = run.or(of_task.first()).and_then(|&task| {
                 let host = view.host_task(TaskRef { device: number as u32, task })?;
                 Some(view.text(host.name))

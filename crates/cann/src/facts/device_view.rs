@@ -2,6 +2,7 @@
 
 use crate::data::Device;
 use crate::dialect::Dialect;
+use crate::facts::last_begun::LastBegun;
 use crate::join::JoinedDevice;
 use crate::metadata::Session;
 use crate::options::IterationRange;
@@ -19,6 +20,8 @@ pub(crate) struct DeviceView<'a> {
     pub(crate) window: Option<(u64, u64)>,
     /// The iterations that are shown: number, begin and end.
     iterations: Vec<(u64, u64, u64)>,
+    /// The begins of those.
+    begun: LastBegun,
     offset_us: f64,
 }
 
@@ -37,11 +40,13 @@ impl<'a> DeviceView<'a> {
     pub(super) fn new(device: &'a Device, joined: &'a JoinedDevice, dialect: Dialect, shown: Shown) -> Self {
         let session = &device.metadata.session;
         let (window, iterations) = selected(joined, device, shown);
+        let begun = LastBegun::new(iterations.iter().map(|(_, begin, _)| *begin));
         Self {
             device,
             joined,
             window,
             iterations,
+            begun,
             dialect,
             begin: session.begin.unwrap_or(i64::MIN),
             offset_us: offset_us(session),
@@ -95,8 +100,7 @@ impl DeviceView<'_> {
     /// The number of the iteration that a task belongs to; 0 if it isn't known.
     pub(crate) fn iteration(&self, task: usize) -> u64 {
         let start = self.device.tables.tasks.start()[task];
-        let found = self.iterations.iter().rfind(|(_, begin, _)| *begin <= start);
-        found.map_or(0, |(number, _, _)| *number)
+        self.begun.at(start).map_or(0, |place| self.iterations[place].0)
     }
 
     /// Whether a task is shown: it lies in the chosen iterations, and not before the collection.

@@ -11,6 +11,7 @@ pub(crate) mod counters;
 mod device_view;
 pub(crate) mod dpu;
 mod inference_times;
+pub(crate) mod last_begun;
 mod launched;
 pub(crate) mod links;
 pub(crate) mod marks;

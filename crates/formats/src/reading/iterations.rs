@@ -1,6 +1,8 @@
 //! The inferences of a file, and what belongs to which.
 
-use opscope_trace::{ApiCallId, Iteration, IterationId, ModelId, Nanoseconds, Task, TaskId, Trace};
+use opscope_trace::{
+    ApiCallId, Iteration, IterationId, ModelId, Nanoseconds, NumberMap, Task, TaskId, Trace,
+};
 
 /// The row of a trace that was made of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,10 @@ impl Iterations {
     }
 
     fn enter_numbered(&self, trace: &mut Trace) {
+        let mut first: NumberMap<(u32, bool), usize> = NumberMap::default();
+        for (index, found) in self.found.iter().enumerate().filter(|_| !self.numbered.is_empty()) {
+            first.entry((found.number, found.warm_up)).or_insert(index);
+        }
         for &(row, number, warm_up) in &self.numbered {
             let at = match row {
                 Row::Call(call) => trace.api_calls.start()[call.index()],
@@ -75,7 +81,7 @@ impl Iterations {
             let named = |found: &Iteration| (found.number, found.warm_up) == (number, warm_up);
             // Several models may count from 1; then time decides.
             let in_time = self.candidates(at).find(|&index| named(&self.found[index]));
-            let index = in_time.or_else(|| self.found.iter().position(named));
+            let index = in_time.or_else(|| first.get(&(number, warm_up)).copied());
             let iteration = index.map(IterationId::from_index);
             match row {
                 Row::Call(call) => {

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    ExecutionUnit, LossKind, Nanoseconds, OperatorTable, Places, StreamId, StringId, Task, TaskId, Trace,
+    ExecutionUnit, IterationId, LossKind, Nanoseconds, NumberMap, OperatorTable, Places, StreamId, StringId,
+    Task, TaskId, Trace,
 };
 
 use super::kernels::{Entry, Kernel, Kernels};
@@ -22,14 +23,16 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &St
     let steps =
         if trace.iterations.is_empty() { kernels.iterations(trace, zero) } else { Default::default() };
     let devices = CommonDevices::of(trace, kernels);
+    let mut numbered: NumberMap<u32, IterationId> = NumberMap::default();
+    for (id, iteration) in trace.iterations.iter() {
+        numbered.entry(iteration.number).or_insert(id);
+    }
     let mut added = 0;
     for kernel in stop.within(&kernels.rows) {
         let told = entry.task(trace, &kernels.texts, kernel, zero);
         let device = devices.number(kernels, kernel);
-        let number =
-            kernel.step.and_then(|step| trace.iterations.number().iter().position(|&known| known == step));
         let iteration = steps.get(&super::kernels::step_of(kernel)).copied();
-        let iteration = iteration.or(number.map(opscope_trace::IterationId::from_index));
+        let iteration = iteration.or_else(|| numbered.get(&kernel.step?).copied());
         let task = match tasks.take(trace, told.name, told.start, told.stream, device) {
             Some(id) => {
                 let known = trace.tasks.get(id);
