@@ -21,11 +21,12 @@
 //! analyze (here)                                         the mode's files into the folder of results
 //! communication                                          collectives and links: all, communication_time, …
 //! collectives  slow  summary  operators  calls           a file for each other mode
-//! frequency  experts
-//! steps   run   groups   profile                         rows that several modes read
+//! frequency  experts  idle  bottleneck
+//! steps   run   groups   profile   launches              rows that several modes read
 //! ranks   table   numbers   mode   error                 ranks, results, statistics
 //! ```
 
+mod bottleneck;
 mod calls;
 mod collectives;
 mod communication;
@@ -33,6 +34,8 @@ mod error;
 mod experts;
 mod frequency;
 mod groups;
+mod idle;
+mod launches;
 mod mode;
 mod numbers;
 mod operators;
@@ -73,8 +76,11 @@ pub struct Options {
     pub ranks: Option<Vec<u32>>,
     /// The step that counts, of the same modes.
     pub step: Option<i64>,
-    /// How many collectives `hccl_sum` lists.
+    /// How many collectives `hccl_sum` and `communication_bottleneck` list, and stretches of each rank
+    /// `free_analysis`.
     pub top: Option<usize>,
+    /// The rank whose collectives `communication_bottleneck` looks at; 0 where it is missing.
+    pub rank: Option<u32>,
     /// Whether `compute_op_sum` leaves out the table by names.
     pub exclude_op_name: bool,
     /// The folder of the run that `cluster_time_compare_summary` compares with.
@@ -84,8 +90,8 @@ pub struct Options {
 impl Options {
     /// A mode without options.
     pub fn new(mode: Mode, data: PathBuf) -> Self {
-        let (output, ranks, step, top, base) = Default::default();
-        Self { mode, data, output, ranks, step, top, exclude_op_name: false, base }
+        let (output, ranks, step, top, rank, base) = Default::default();
+        Self { mode, data, output, ranks, step, top, rank, exclude_op_name: false, base }
     }
 }
 
@@ -166,6 +172,10 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         Mode::SlowLink => slow::links(&ranks, &database)?,
         Mode::FreqAnalysis => frequency::analyze(&ranks, &database)?,
         Mode::EpLoadBalance => experts::balance(&ranks, &database)?,
+        Mode::FreeAnalysis => idle::analyze(&ranks, options.top, &database)?,
+        Mode::CommunicationBottleneck => {
+            bottleneck::analyze(&ranks, options.rank.unwrap_or(0), options.top, &database)?
+        }
         // Done above.
         Mode::ClusterTimeCompareSummary => false,
     };

@@ -33,10 +33,14 @@ pub enum Mode {
     FreqAnalysis,
     /// Tokens of experts.
     EpLoadBalance,
+    /// The longest idle stretches of ranks.
+    FreeAnalysis,
+    /// Who holds up the longest collectives of a rank.
+    CommunicationBottleneck,
 }
 
 /// All modes, in the order of the help.
-pub const MODES: [Mode; 15] = [
+pub const MODES: [Mode; 17] = [
     Mode::All,
     Mode::CommunicationTime,
     Mode::CommunicationMatrix,
@@ -52,6 +56,8 @@ pub const MODES: [Mode; 15] = [
     Mode::SlowLink,
     Mode::FreqAnalysis,
     Mode::EpLoadBalance,
+    Mode::FreeAnalysis,
+    Mode::CommunicationBottleneck,
 ];
 
 impl Mode {
@@ -73,6 +79,8 @@ impl Mode {
             Self::SlowLink => "slow_link",
             Self::FreqAnalysis => "freq_analysis",
             Self::EpLoadBalance => "ep_load_balance",
+            Self::FreeAnalysis => "free_analysis",
+            Self::CommunicationBottleneck => "communication_bottleneck",
         }
     }
 
@@ -94,6 +102,8 @@ impl Mode {
             Self::SlowLink => "kinds of collectives whose times stray",
             Self::FreqAnalysis => "ranks whose AI Cores slowed down",
             Self::EpLoadBalance => "tokens of experts",
+            Self::FreeAnalysis => "each rank's longest idle stretches, and why",
+            Self::CommunicationBottleneck => "who holds up a rank's longest collectives (--rank_id)",
         }
     }
 
@@ -123,9 +133,6 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "mstx2commop" => "it changes the profiles themselves; the vendor's msprof-analyze has it",
         "module_statistic" | "operator_mfu" | "computational_op_masking" | "calibrate_npu_gpu" => {
             "the vendor's msprof-analyze has it"
-        }
-        "free_analysis" | "communication_bottleneck" => {
-            "opscope cluster says who holds up whom, with costs; the vendor's msprof-analyze has the mode"
         }
         "mstx_sum" | "export_summary" | "p2p_pairing" | "pp_chart" => "the vendor's msprof-analyze has it",
         "cluster_compare_baseline" => "-m cluster_time_compare_summary compares two runs",

@@ -88,9 +88,28 @@ pub fn ratio(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { round_half_even(part / whole, 4) }
 }
 
+/// Nanoseconds as microseconds.
+pub fn micros(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+/// A time in nanoseconds as microseconds without an exponent, to the nanosecond and no digit more than that takes.
+pub fn micros_text(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    let (whole, part) = (nanoseconds.unsigned_abs() / 1_000, nanoseconds.unsigned_abs() % 1_000);
+    let text = format!("{sign}{whole}.{part:03}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_in_microseconds_have_the_digits_that_they_need() {
+        let texts = [1_760_000_000_282_070_100, 1_760_000_000_421_000, 1_001, -5].map(micros_text);
+        assert_eq!(texts, ["1760000000282070.1", "1760000000421", "1.001", "-0.005"]);
+    }
 
     #[test]
     fn quartiles_lie_between_neighbours() {

@@ -88,9 +88,14 @@ struct Cluster {
     #[arg(long = "step_id", value_name = "N", allow_negative_numbers = true)]
     step: Option<i64>,
 
-    /// How many collectives hccl_sum lists [default: 15]
+    /// How many collectives hccl_sum lists [default: 15], communication_bottleneck looks at [default: 10], and idle
+    /// stretches of each rank free_analysis [default: 10]
     #[arg(long = "top_num", value_name = "N")]
     top: Option<usize>,
+
+    /// The rank whose collectives communication_bottleneck looks at [default: 0]
+    #[arg(long = "rank_id", value_name = "ID")]
+    rank: Option<u32>,
 
     /// Leave out compute_op_sum's table by operators' names
     #[arg(long = "exclude_op_name")]
@@ -199,8 +204,14 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
             "--rank_list and --step_id belong to cann_api_sum, compute_op_sum and hccl_sum, not to {name}"
         ));
     }
-    if cluster.top.is_some() && cluster.mode != Mode::HcclSum {
-        return refused(format!("--top_num belongs to hccl_sum, not to {name}"));
+    let has_top = [Mode::HcclSum, Mode::FreeAnalysis, Mode::CommunicationBottleneck].contains(&cluster.mode);
+    if cluster.top.is_some() && !has_top {
+        return refused(format!(
+            "--top_num belongs to hccl_sum, free_analysis and communication_bottleneck, not to {name}"
+        ));
+    }
+    if cluster.rank.is_some() && cluster.mode != Mode::CommunicationBottleneck {
+        return refused(format!("--rank_id belongs to communication_bottleneck, not to {name}"));
     }
     if cluster.exclude_op_name && cluster.mode != Mode::ComputeOpSum {
         return refused(format!("--exclude_op_name belongs to compute_op_sum, not to {name}"));
@@ -213,6 +224,7 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         ranks,
         step,
         top: cluster.top,
+        rank: cluster.rank,
         exclude_op_name: cluster.exclude_op_name,
         base: cluster.base.clone(),
         ..Options::new(cluster.mode, data.clone())
