@@ -4,7 +4,7 @@
 import { signal } from "../state/signal.js";
 
 const BUCKETS = 512;
-const MOST_BYTES = 40e6;
+const MOST_BYTES = 32e6;
 const COARSER = 14;
 const MOST_ROWS = 64;
 // Where an answer of some size comes with fewer bytes a millisecond, a moving view makes do with half as many buckets.
