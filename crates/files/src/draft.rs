@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::unfinished::Unfinished;
 use crate::write_out::WriteOut;
-use crate::{batch, folders, leftovers};
+use crate::{batch, folders, leftovers, system};
 
 /// The begin and end of temporary names.
 pub(crate) const PREFIX: &str = ".opscope-";
@@ -81,25 +81,10 @@ impl Draft {
 
     /// Gives it its name, once it was synced.
     pub(crate) fn rename(self, path: &Path) -> io::Result<()> {
-        rename(self.file, path)?;
+        system::rename(self.file, path)?;
         folders::note_change(path.parent());
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn rename(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    let (_locked, name) = file.into_parts();
-    // By the C library, as all else, so that tests can make it fail; `persist` calls the kernel itself.
-    std::fs::rename(&name, path)?;
-    // Nothing is left to remove under the temporary name.
-    let _ = name.keep();
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn rename(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
 impl Write for Draft {
@@ -137,8 +122,7 @@ fn locked(folder: &Path) -> io::Result<NamedTempFile> {
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    system::for_user_and_group(&mut options);
     let mut code = None;
     let open = |path: &Path| options.open(path).inspect_err(|error| code = error.raw_os_error());
     let made = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder, open);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::at_once;
+use crate::{at_once, system};
 
 /// Folders whose entries changed since they were last synced.
 static CHANGED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -26,8 +26,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     let made: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o750);
+    system::with_folders_for_user_and_group(&mut builder);
     builder.create(folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             io::Error::new(error.kind(), "something of this name is in the way, and is no folder")
@@ -47,25 +46,10 @@ pub fn sync_folders() -> io::Result<()> {
     let folders = std::mem::take(&mut *CHANGED.lock().unwrap_or_else(PoisonError::into_inner));
     let folders: Vec<PathBuf> = folders.into_iter().collect();
     let sync = |folder: &PathBuf| {
-        sync(folder).map_err(|error| {
+        system::sync_folder(folder).map_err(|error| {
             let text = format!("{}: the new files here may not outlast a failure: {error}", folder.display());
             io::Error::new(error.kind(), text)
         })
     };
     at_once::for_each(&folders, sync).into_iter().collect()
-}
-
-#[cfg(unix)]
-fn sync(folder: &Path) -> io::Result<()> {
-    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
-    match std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-        // It may be removed by now or not be readable, and some file systems sync no folders.
-        Err(error) if matches!(error.kind(), InvalidInput | NotFound | PermissionDenied) => Ok(()),
-        synced => synced,
-    }
-}
-
-#[cfg(not(unix))]
-fn sync(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }

@@ -72,7 +72,8 @@ mod of_unix {
     }
 }
 
-/// Elsewhere a lock would keep its own program from opening the file a second time.
+/// Elsewhere a lock would keep its own program from opening the file a second time. So nothing tells whether a
+/// file is still written, and what a killed program left stays.
 #[cfg(not(unix))]
 pub(crate) fn lock_new(_file: &File) -> bool {
     true

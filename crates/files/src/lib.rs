@@ -29,6 +29,7 @@
 //!     target                   what a path leads to
 //! plain                        files of strangers, opened without waiting
 //! mapped                       files in memory, by address
+//! system                       the calls by which systems differ
 //! ```
 
 mod at_once;
@@ -38,6 +39,7 @@ mod folders;
 mod leftovers;
 mod mapped;
 mod plain;
+mod system;
 mod target;
 mod unfinished;
 mod write;

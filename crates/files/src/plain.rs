@@ -12,8 +12,7 @@ use std::path::Path;
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    crate::system::without_waiting(&mut options);
     let file = options.open(path)?;
     let found = file.metadata()?;
     if found.is_file() {

@@ -14,6 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::system;
+
 /// Streams that were found to be writable, until they are written to.
 static HELD: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 
@@ -194,8 +196,7 @@ fn duplicate(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
 fn open_for_writing(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    system::refuse_link(&mut options);
     options.open(path)
 }
 

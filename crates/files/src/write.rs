@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::batch::draft_for;
 use crate::draft::Draft;
+use crate::system;
 use crate::target::{Target, hold, refused, target};
 
 /// Writes a file under a temporary name beside `path`, and syncs and renames it when `content` is done,
@@ -64,8 +65,7 @@ pub fn replace_atomically<Error: From<io::Error>>(
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    system::for_user_and_group(&mut options);
     options.open(path)
 }
 
@@ -78,19 +78,12 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 pub fn open_own(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o640).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    }
+    system::for_user_and_group(&mut options);
+    system::refuse_link(&mut options);
     // The reason is better told by what lies there.
     let file = options.open(path).map_err(|error| target(path).err().unwrap_or(error))?;
     let found = file.metadata()?;
-    #[cfg(unix)]
-    let names = std::os::unix::fs::MetadataExt::nlink(&found);
-    #[cfg(not(unix))]
-    let names = 1;
-    match found.is_file() && names <= 1 {
+    match found.is_file() && system::names(&found) <= 1 {
         true => Ok(file),
         false => Err(refused("this is no plain file of its own; remove it")),
     }
