@@ -54,6 +54,7 @@ pub enum CaptureError {
     },
 }
 
+#[cfg(target_os = "linux")]
 impl CaptureError {
     /// For `map_err`: puts action and path to an error of the system.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

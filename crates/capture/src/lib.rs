@@ -7,7 +7,8 @@
 //! - [`OnDemand`]: makes profiles of running programs, begun and ended by commands.
 //! - [`explain`]: what a known error message means and what to do about it.
 //!
-//! Everything that runs beside a program needs Linux; elsewhere there is only [`explain`].
+//! Everything that runs beside a program needs Linux; elsewhere there are only [`explain`], and the types that
+//! options are made of.
 //!
 //! ```
 //! let message = "./infer: error while loading shared libraries: libascendcl.so: cannot open shared object file";
@@ -25,17 +26,17 @@
 //! plan · stderr_scan · own_folder · inherited_fds     what is asked for; helpers of one purpose each
 //! program · finish_slices                             finding the program; slices of those that were killed
 //! output ─► profile_lock                              where profiles go, and whose they are
-//! error                                               explain: stands alone
+//! error · host_kind                                   explain: stands alone
 //! ```
 
+mod error;
 pub mod explain;
+mod host_kind;
 
 #[cfg(target_os = "linux")]
 mod collect;
 #[cfg(target_os = "linux")]
 mod dynamic;
-#[cfg(target_os = "linux")]
-mod error;
 #[cfg(target_os = "linux")]
 mod finish_slices;
 #[cfg(target_os = "linux")]
@@ -61,16 +62,18 @@ mod stderr_scan;
 #[cfg(target_os = "linux")]
 mod storage;
 
+pub use error::CaptureError;
+pub use host_kind::HostKind;
+
 #[cfg(target_os = "linux")]
 pub use collect::{Event, Outcome, collect};
 #[cfg(target_os = "linux")]
 pub use dynamic::{Command, OnDemand};
 #[cfg(target_os = "linux")]
-pub use error::CaptureError;
-#[cfg(target_os = "linux")]
 pub use opscope_recorder::clock::monotonic_raw;
+#[cfg(target_os = "linux")]
 pub use output::{OutputDirectory, free_bytes, umask};
 #[cfg(target_os = "linux")]
-pub use plan::{DeviceData, Domains, HostKind, Plan};
+pub use plan::{DeviceData, Domains, Plan};
 #[cfg(target_os = "linux")]
 pub use program::Program;

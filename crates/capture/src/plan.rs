@@ -3,21 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::host_kind::HostKind;
 use crate::output::OutputDirectory;
 use crate::program::Program;
-
-/// A part of the host that can be sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HostKind {
-    /// Processor time of every thread.
-    Cpu,
-    /// Resident memory.
-    Memory,
-    /// Bytes that are read and written.
-    Disk,
-    /// Bytes that the network interfaces carry.
-    Network,
-}
 
 /// How the operators that AscendCL's devices execute are got. None of it was tried on hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

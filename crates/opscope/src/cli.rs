@@ -93,7 +93,6 @@ pub enum Command {
     /// Run an ONNX model and show where its time goes, operator by operator
     Run(commands::run::Arguments),
     /// Run a program and record what it does: its marks, ONNX Runtime's operators, the host
-    #[cfg(target_os = "linux")]
     Collect(Box<commands::collect::Arguments>),
     /// Explain a known error message, a topic such as UB fusion, or a rule of `advise`
     Explain(commands::explain::Arguments),
@@ -183,7 +182,6 @@ impl Command {
         match self {
             Command::Demo(arguments) => commands::demo::execute(&arguments, &carry_out, terminal),
             Command::Run(arguments) => commands::run::execute(&arguments, terminal),
-            #[cfg(target_os = "linux")]
             Command::Collect(arguments) => commands::collect::execute(&arguments, terminal),
             Command::Explain(arguments) => commands::explain::execute(&arguments, terminal),
             Command::Tune(arguments) => commands::tune::execute(&arguments, terminal),

@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 
 use opscope_recorder::clock::monotonic_raw;
 
-use crate::plan::{HostKind, Plan};
+use crate::host_kind::HostKind;
+use crate::plan::Plan;
 use processes::Processes;
 use streams::Streams;
 

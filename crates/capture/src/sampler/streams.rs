@@ -7,7 +7,7 @@ use opscope_cann_raw::SliceWriter;
 
 use super::processes::{Processes, Traffic};
 use super::readings::Source;
-use crate::plan::HostKind;
+use crate::host_kind::HostKind;
 
 /// The files that are written.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ pub mod advise;
 pub mod analyze;
 pub mod check;
 pub mod cluster;
-#[cfg(target_os = "linux")]
 pub mod collect;
 pub mod compare;
 pub mod completions;

@@ -1,27 +1,26 @@
 //! `opscope collect`: runs a program and records what it does.
 
 mod board;
-mod commands;
-mod events;
-mod finish;
+// A program here is run on Linux only; on a board, from everywhere.
+#[cfg(target_os = "linux")]
+mod here;
+#[cfg(not(target_os = "linux"))]
+#[path = "not_here.rs"]
+mod here;
+// Of what is recorded here nobody asks elsewhere.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
 mod options;
-mod plan;
+mod reading;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
 mod switches;
-mod together;
 
-use opscope_capture::{CaptureError, collect};
 use opscope_say::word;
 
-use self::events::tell;
-use self::plan::plan;
 use crate::exit::{Exit, OWN_FAILURE};
+use crate::help;
 use crate::terminal::Terminal;
-use crate::{help, interrupt};
 
 pub use self::options::Arguments;
-
-const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
 
 /// Runs the program, and reads what was recorded.
 ///
@@ -44,38 +43,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             terminal,
         );
     }
-    let outcome = plan(arguments, terminal).and_then(|plan| {
-        if plan.dynamic {
-            return commands::execute(&plan, arguments, terminal).map(|status| (plan, Err(status)));
-        }
-        let mut told = Vec::new();
-        let stop = interrupt::of_waiting();
-        let outcome =
-            collect(&plan, &|| stop.is_requested(), &mut |event| tell(&event, &mut told, terminal))?;
-        interrupt::release();
-        Ok((plan, Ok(outcome)))
-    });
-    match outcome {
-        Ok((_, Err(status))) => Ok(Exit::Status(status)),
-        Ok((plan, Ok(outcome))) => {
-            if outcome.device_profiles.is_empty() {
-                arguments.hardware.tell_unrecorded(terminal);
-            }
-            let is_empty = finish::finish(&plan, &outcome, &arguments.wanted(), terminal);
-            Ok(match outcome.status {
-                0 if is_empty => Exit::Failed,
-                status => Exit::Status(status),
-            })
-        }
-        Err(error) => {
-            terminal.error(&error.to_string());
-            Ok(Exit::Status(match error {
-                CaptureError::NotFound { .. } => NOT_FOUND,
-                CaptureError::NotExecutable { .. } => NOT_EXECUTABLE,
-                _ => OWN_FAILURE,
-            }))
-        }
-    }
+    here::execute(arguments, terminal)
 }
 
 /// Whether a command line asks for a program that runs here: a board's has a status of its own.

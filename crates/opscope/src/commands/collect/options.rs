@@ -9,7 +9,7 @@ use opscope_capture::{CaptureError, HostKind};
 use opscope_say::{say, word};
 
 use super::board::BoardArguments;
-use super::finish::Wanted;
+use super::reading::Wanted;
 use super::switches::{HardwareSwitches, OnOff};
 use crate::commands::export::{self, What};
 use crate::commands::html::HtmlArguments;

@@ -90,7 +90,6 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// # Errors
 /// As [`execute`].
 pub fn run(arguments: &[String], terminal: &Terminal) -> anyhow::Result<Exit> {
-    #[cfg(target_os = "linux")]
     if super::collect::is_meant(arguments) {
         return super::collect::run_vendor(arguments, terminal);
     }

@@ -18,7 +18,7 @@ use opscope_svp::Job;
 
 use self::options::{COUNTERS, Style};
 use self::progress::Reporter;
-use super::finish::{self, Wanted};
+use super::reading::{Wanted, read_if_wanted};
 use super::switches::{HardwareSwitches, OnOff};
 use crate::commands::export;
 use crate::exit::{Exit, OWN_FAILURE, UsageError, report_error, with_causes};
@@ -189,7 +189,7 @@ fn finish(collected: &Collected, arguments: &BoardArguments, wanted: &Wanted, te
     for profile in &collected.profiles {
         let read = Source::at(profile).map_err(anyhow::Error::from).and_then(|source| match source.board() {
             Some(_) => finish_job(source, arguments, &wanted.options, interrupted, terminal),
-            None => finish::read_if_wanted(profile, wanted, terminal),
+            None => read_if_wanted(profile, wanted, terminal),
         });
         if let Err(error) = read {
             let exit = report_error(&error, terminal);

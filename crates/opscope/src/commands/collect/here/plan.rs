@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use opscope_capture::{CaptureError, DeviceData, Domains, HostKind, OutputDirectory, Plan, Program};
 use opscope_say::{say, word};
 
-use super::options::{Arguments, RecordedArguments, Via};
-use super::switches::OnOff;
+use crate::commands::collect::options::{Arguments, RecordedArguments, Via};
+use crate::commands::collect::switches::OnOff;
 use crate::exit::with_causes;
 use crate::terminal::Terminal;
 

@@ -8,7 +8,7 @@ use opscope_say::say;
 
 use super::events::tell;
 use super::finish;
-use super::options::Arguments;
+use crate::commands::collect::options::Arguments;
 use crate::interrupt;
 use crate::terminal::Terminal;
 
