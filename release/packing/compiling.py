@@ -36,8 +36,8 @@ class Built:
     marks: pathlib.Path | None
     # The compiler's own name and version.
     compiler: str
-    # The version of Zig, where it linked the program.
-    zig: str | None
+    # The libraries that the linker added: the name, version and licence of each.
+    linked: list
 
 
 def build(flavour, target, moment, with_module):
@@ -59,6 +59,9 @@ def build(flavour, target, moment, with_module):
     elif not has_standard_library(rustc, target):
         environment["RUSTC_BOOTSTRAP"] = "1"
         end = ["-Zbuild-std=std,panic_abort"]
+    if not target.is_linux:
+        # The linker would write the time of the build into the program.
+        environment["CARGO_ENCODED_RUSTFLAGS"] += "\x1f-Clink-arg=-Wl,--no-insert-timestamp"
     common = [*begin, "--locked", "--profile", "dist", "--target", triple, "--target-dir", str(FOLDER), *end]
 
     # The object beside the program tells what takes its room: nm -S --size-sort target/release-files/*/dist/deps/*.o
@@ -75,7 +78,7 @@ def build(flavour, target, moment, with_module):
             name = "libopscope_python.so"
             module = keep(module_told.artefact("opscope_python", name), kept / name)
     version = subprocess.run([rustc, "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    made_by = {"compiler": version, "zig": pinned("ziglang") if target.is_linux else None}
+    made_by = {"compiler": version, "linked": linked_by_zig() if target.is_linux else linked_by_mingw()}
     (kept / MADE_BY).write_text(json.dumps(made_by), encoding="utf-8")
     return Built(program, module, marks, **made_by)
 
@@ -89,7 +92,7 @@ def found(folder, target):
         raise Skipped(f"{program} is no program for {target.triple}")
     libraries = [folder / name for name in ("libopscope_python.so", "libopscope_mark.so")]
     note = folder / MADE_BY
-    made_by = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"compiler": "unknown", "zig": None}
+    made_by = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else {"compiler": "unknown", "linked": []}
     return Built(program, *(path if path.is_file() else None for path in libraries), **made_by)
 
 
@@ -139,6 +142,24 @@ def linker_tools():
             raise Skipped(f"the linker for old systems could not be installed: {problem}") from None
         shutil.copyfile(wanted, kept)
     return folder / "bin"
+
+
+def linked_by_zig():
+    version = pinned("ziglang")
+    licence = "Apache-2.0 WITH LLVM-exception"
+    return [("llvm-libunwind", version, licence), ("llvm-compiler-rt", version, licence)]
+
+
+def linked_by_mingw():
+    def preprocessed(text):
+        asked = ["x86_64-w64-mingw32-gcc", "-E", "-P", "-"]
+        told = subprocess.run(asked, input=text, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return re.sub(r'[\s"]', "", told.splitlines()[-1])
+
+    return [
+        ("libgcc", preprocessed("__VERSION__").split("-")[0], "GPL-3.0-or-later WITH GCC-exception-3.1"),
+        ("mingw-w64", preprocessed("#include <_mingw.h>\n__MINGW64_VERSION_STR"), "ZPL-2.1"),
+    ]
 
 
 def pinned(package):

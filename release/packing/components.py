@@ -11,11 +11,13 @@ import uuid
 
 from packing.kinds import ROOT, version
 
-PACKED = ("opscope", "opscope-python", "opscope-mark", "opscope-preload")
+# The program, and the libraries that it carries or that lie beside it in a wheel.
+PACKED = ("opscope",)
+PACKED_ON_LINUX = (*PACKED, "opscope-python", "opscope-mark", "opscope-preload")
 
 
-def describe(flavour, target, program, compiler, moment, linked_by_zig):
-    """The bytes of the list for one program, given as bytes."""
+def describe(flavour, target, program, compiler, moment, linked):
+    """The bytes of the list for one program, given as bytes; `linked` is what its linker added."""
     required = tree(flavour, target, "normal,no-proc-macro")
     built_with = tree(flavour, target, "normal,build") - required
     known = metadata(flavour, target)
@@ -25,7 +27,7 @@ def describe(flavour, target, program, compiler, moment, linked_by_zig):
         for crate in sorted(required | built_with)
         if crate != ("opscope", version())
     ]
-    components += others(known, compiler, linked_by_zig)
+    components += others(known, compiler, linked)
     subject = {
         "type": "application",
         "bom-ref": f"opscope@{version()}",
@@ -57,7 +59,7 @@ def describe(flavour, target, program, compiler, moment, linked_by_zig):
 def tree(flavour, target, kinds):
     """Names and versions of all crates that the packed ones need, by the kinds of their need."""
     found = set()
-    for package in PACKED:
+    for package in PACKED_ON_LINUX if target.is_linux else PACKED:
         features = flavour.features if package == "opscope" else ()
         asked = ["cargo", "tree", "--locked", "-p", package, "-e", kinds, "--target", target.triple,
                  "--prefix", "none", "--format", "{p}", *features]
@@ -68,7 +70,9 @@ def tree(flavour, target, kinds):
 
 def metadata(flavour, target):
     """What cargo knows of each crate, by name and version."""
-    asked = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", target.triple, *flavour.features]
+    # Build scripts run here, so what they need is that of this system.
+    platforms = [word for triple in (target.triple, host()) for word in ("--filter-platform", triple)]
+    asked = ["cargo", "metadata", "--format-version", "1", "--locked", *platforms, *flavour.features]
     told = json.loads(subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     names = {package["id"]: (package["name"], package["version"]) for package in told["packages"]}
     known = {names[package["id"]]: package for package in told["packages"]}
@@ -76,6 +80,12 @@ def metadata(flavour, target):
         wanted = [it["pkg"] for it in node["deps"] if any(kind["kind"] in (None, "build") for kind in it["dep_kinds"])]
         known[names[node["id"]]]["needs"] = sorted(names[package] for package in wanted)
     return known
+
+
+def host():
+    """The system and the processor that this machine's compiler runs on."""
+    told = subprocess.run(["rustc", "-vV"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return re.search(r"^host: (.+)$", told, re.MULTILINE).group(1)
 
 
 def lock():
@@ -100,15 +110,12 @@ def component(package, checksum, scope):
     return told
 
 
-def others(known, compiler, linked_by_zig):
+def others(known, compiler, linked):
     """What is in the program and no crate of cargo's."""
     numbers = dict(known)
     sqlite = pathlib.Path(numbers[library_of_sqlite(numbers)]["manifest_path"]).parent / "sqlite3" / "sqlite3.h"
     number = re.search(r'^#define SQLITE_VERSION\s+"(.+)"', sqlite.read_text(encoding="utf-8"), re.MULTILINE).group(1)
-    told = [("sqlite", number, "blessing"), ("rust-std", compiler.removeprefix("rustc "), "MIT OR Apache-2.0")]
-    if linked_by_zig:
-        told.append(("llvm-libunwind", linked_by_zig, "Apache-2.0 WITH LLVM-exception"))
-        told.append(("llvm-compiler-rt", linked_by_zig, "Apache-2.0 WITH LLVM-exception"))
+    told = [("sqlite", number, "blessing"), ("rust-std", compiler.removeprefix("rustc "), "MIT OR Apache-2.0"), *linked]
     return [
         {"type": "library", "bom-ref": f"{name}@{number}", "name": name, "version": number, "scope": "required",
          "licenses": [{"expression": licence}]}

@@ -8,7 +8,7 @@ import sys
 from packing.kinds import ROOT
 
 # The shells, and the name under which each looks for the completions of `opscope`.
-SHELLS = {"bash": "opscope.bash", "zsh": "_opscope", "fish": "opscope.fish"}
+SHELLS = {"bash": "opscope.bash", "zsh": "_opscope", "fish": "opscope.fish", "powershell": "opscope.ps1"}
 LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 TEXTS = ("CHANGELOG.md", "README.md", "README.zh.md", "SECURITY.md")
 

@@ -6,6 +6,8 @@ import re
 import struct
 import subprocess
 
+from packing import wine
+
 # The places at which sources stand in what is built, in place of this machine's folders.
 CRATES, SOURCES, HOME = "/crates.io", "/opscope", "/cargo"
 
@@ -60,6 +62,24 @@ def folders_of_builders(content):
     return sorted({place.decode() for place in re.findall(pattern, content)})
 
 
+def needed_dlls(path):
+    """The names of the libraries that a program for Windows asks for."""
+    told = subprocess.run(["objdump", "-p", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return re.findall(r"^\s*DLL Name: (.+)$", told, re.MULTILINE)
+
+
+def starter(target):
+    """The words before a program that start it on this machine; none where programs of the target don't run here.
+
+    Emulators of a processor for single programs don't count: one was seen to hang.
+    """
+    if platform.system() != "Linux" or platform.machine() != target.processor:
+        return None
+    if target.is_linux:
+        return []
+    return wine.starter()
+
+
 def runs_here(target):
-    """Whether this machine runs programs of a target. Emulators of single programs don't count: one was seen to hang."""
-    return target.is_linux and platform.system() == "Linux" and platform.machine() == target.processor
+    """Whether this machine runs programs of a target."""
+    return starter(target) is not None
