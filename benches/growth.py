@@ -22,7 +22,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMES = 8
 MOST = 10
-# What takes less is not judged.
+# Commands that take less are not judged.
 SECONDS = 1
 RUNS = [(chip, mode) for chip in ("310", "310p", "910") for mode in ("static", "dynamic")]
 RUNS += [("910b", mode) for mode in ("static", "dynamic", "graph")] + [("950", "dynamic")]

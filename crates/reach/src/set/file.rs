@@ -150,7 +150,7 @@ pub fn each<R: Row>(
     texts: &mut Texts,
     mut take: impl FnMut(&R, &Texts) -> Result<(), String>,
 ) -> Result<(), SetError> {
-    let open = || Ok(SerializedFileReader::new(opscope_files::open_plain(path)?)?);
+    let open = || SerializedFileReader::new(opscope_files::open_plain(path)?);
     let reader = guarded(path, open)?;
     for place in 0..reader.num_row_groups() {
         let rows = guarded(path, || {
