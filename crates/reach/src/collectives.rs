@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Findings;
 use crate::discover::Role;
+use crate::links::compare;
 use crate::rows::{CollectiveType, Transport};
 use crate::run::{Event, Instance};
 
@@ -192,6 +193,39 @@ pub fn matrix(findings: &Findings, filter: &CollectivesFilter) -> Vec<MatrixRow>
         gb_per_s: bytes / time_ns,
     };
     sums.into_iter().map(row).collect()
+}
+
+/// A link beside its like: of all that a use and type carry over it, the group's part that is slowest by comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The part's bandwidth in GB/s.
+    pub gb_per_s: f64,
+    /// The median of its like: the same kind of link, type, number of members and size.
+    pub peers_gb_per_s: f64,
+    /// Whether it is slower than chance explains.
+    pub is_slow: bool,
+}
+
+/// How each row of [`matrix`] stands beside its like; `None` where too few are alike to be compared.
+pub fn standings(findings: &Findings, rows: &[MatrixRow]) -> Vec<Option<Standing>> {
+    let run = &findings.run;
+    let mut slowest: BTreeMap<(Role, CollectiveType, u32, u32, Transport), Standing> = BTreeMap::new();
+    for it in compare(run) {
+        let Some(peers_gb_per_s) = it.typical else { continue };
+        let number = |index: usize| run.ranks[index].number;
+        let kind = if it.kind == CollectiveType::Send { CollectiveType::Receive } else { it.kind };
+        let key = (run.groups[it.group as usize].role, kind, number(it.src), number(it.dst), it.transport);
+        let found = Standing { gb_per_s: it.bandwidth, peers_gb_per_s, is_slow: it.is_slow };
+        let known = slowest.entry(key).or_insert(found);
+        // A slow part is told whatever else the link carries.
+        let order = |it: &Standing| (!it.is_slow, it.gb_per_s / it.peers_gb_per_s);
+        if order(&found) < order(known) {
+            *known = found;
+        }
+    }
+    let of_row =
+        |row: &MatrixRow| slowest.get(&(row.role, row.kind, row.src, row.dst, row.transport)).copied();
+    rows.iter().map(of_row).collect()
 }
 
 /// A rank's part in one collective. Times are nanoseconds.

@@ -85,6 +85,8 @@ pub enum LossReason {
     Unnumbered,
     /// The numbers of a rank's collectives were shifted against the other members'.
     Shifted,
+    /// The profile tells no steps: the whole recording counts as one.
+    NoSteps,
 }
 
 impl LossReason {
@@ -92,13 +94,13 @@ impl LossReason {
     pub fn severity(self) -> &'static str {
         match self {
             Self::Damaged | Self::Empty | Self::ImpossibleTime | Self::Unnumbered => "lost",
-            Self::Contradiction | Self::InventedRank | Self::Shifted => "doubted",
+            Self::Contradiction | Self::InventedRank | Self::Shifted | Self::NoSteps => "doubted",
             Self::Double => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Damaged,
         Self::Empty,
         Self::Double,
@@ -107,6 +109,7 @@ impl LossReason {
         Self::ImpossibleTime,
         Self::Unnumbered,
         Self::Shifted,
+        Self::NoSteps,
     ];
 
     /// Its name for programs, as in JSON.
@@ -120,6 +123,7 @@ impl LossReason {
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
             Self::Shifted => "shifted",
+            Self::NoSteps => "no_steps",
         }
     }
 
@@ -139,6 +143,7 @@ impl LossReason {
             Self::ImpossibleTime => "records with impossible times; left out",
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
+            Self::NoSteps => "tells no steps; the whole recording counts as one",
         }
     }
 }

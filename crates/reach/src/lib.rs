@@ -56,7 +56,7 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use opscope_formats::reading::Stop;
@@ -65,8 +65,8 @@ pub use account::{Account, StepAccount};
 pub use causes::{Cause, Difference, Evidence, Explanation};
 pub use clocks::{Clocks, HostClock};
 pub use collectives::{
-    CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, collectives, group_of, instances,
-    matrix,
+    CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, Standing, collectives, group_of,
+    instances, matrix, standings,
 };
 pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key, key_of_text};
 pub use error::{Loss, LossReason, ReachError};
@@ -169,6 +169,12 @@ impl Findings {
 
 /// Whoever waits, and is told of stages.
 pub type Progress<'p> = dyn Fn(Stage) + Sync + 'p;
+
+/// Whether a path holds many ranks: it is a set, or several collections lie below it. A single collection is a
+/// profile like any other.
+pub fn holds_ranks(path: &Path) -> bool {
+    is_set(path) || path.is_dir() && discover::holds_several(path)
+}
 
 /// Finds the collections below some folders, or the ranks of a set, and finds out who holds up whom.
 ///

@@ -32,36 +32,72 @@ type Class = (Transport, CollectiveType, usize, i32);
 /// The fewest pairs of a class that are compared.
 const FEWEST: usize = 4;
 
-/// Finds slow links, the slowest first.
-pub fn slow_links(run: &Run) -> Vec<SlowLink> {
+/// A group's use of a directed pair of ranks beside those of its like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The kind of link.
+    pub transport: Transport,
+    /// The operation.
+    pub kind: CollectiveType,
+    /// The sender's index.
+    pub src: usize,
+    /// The receiver's index.
+    pub dst: usize,
+    /// The group, as an index.
+    pub group: u32,
+    /// Its bandwidth in GB/s.
+    pub bandwidth: f64,
+    /// The median of its like; `None` where too few are alike to be compared.
+    pub typical: Option<f64>,
+    /// Whether it is slower than chance explains.
+    pub is_slow: bool,
+}
+
+/// The bandwidth of each use of a directed pair beside those of its like: kind by kind, and within a kind by sender
+/// and receiver.
+pub fn compare(run: &Run) -> Vec<Compared> {
     let mut classes: BTreeMap<Class, BTreeMap<(usize, usize, u32), f64>> = BTreeMap::new();
-    let mut users: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
         let members = run.groups[group as usize].ranks.len();
         let class = (transport, kind, members, bytes.log2().round() as i32);
         classes.entry(class).or_default().insert((src, dst, group), bytes / time);
-        let groups = users.entry((src, dst)).or_default();
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
     }
-    let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
-    let mut receivers: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for ((transport, ..), pairs) in classes.into_iter().filter(|(_, pairs)| pairs.len() >= FEWEST) {
+    let mut compared = Vec::new();
+    for ((transport, kind, ..), pairs) in classes {
         let mut logarithms: Vec<f64> = pairs.values().map(|it| it.ln()).collect();
         let middle = median(&mut logarithms);
         let mut off: Vec<f64> = logarithms.iter().map(|it| (it - middle).abs()).collect();
         let spread = (1.4826 * median(&mut off)).max(0.02);
-        for ((src, dst, _), bandwidth) in pairs {
-            receivers.entry(src).or_default().insert(dst);
-            if (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * middle.exp() {
-                let groups = users[&(src, dst)].clone();
-                let found =
-                    SlowLink { src, dst: Some(dst), transport, bandwidth, typical: middle.exp(), groups };
-                let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
-                if found.bandwidth / found.typical < known.bandwidth / known.typical {
-                    *known = found;
-                }
+        let typical = (pairs.len() >= FEWEST).then(|| middle.exp());
+        for ((src, dst, group), bandwidth) in pairs {
+            let is_low =
+                |typical: f64| (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * typical;
+            let is_slow = typical.is_some_and(is_low);
+            compared.push(Compared { transport, kind, src, dst, group, bandwidth, typical, is_slow });
+        }
+    }
+    compared
+}
+
+/// Finds slow links, the slowest first.
+pub fn slow_links(run: &Run) -> Vec<SlowLink> {
+    let compared = compare(run);
+    let mut users: BTreeMap<(usize, usize), BTreeSet<u32>> = BTreeMap::new();
+    for it in &compared {
+        users.entry((it.src, it.dst)).or_default().insert(it.group);
+    }
+    let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
+    let mut receivers: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for it in &compared {
+        let Some(typical) = it.typical else { continue };
+        let &Compared { src, dst, transport, bandwidth, .. } = it;
+        receivers.entry(src).or_default().insert(dst);
+        if it.is_slow {
+            let groups = users[&(src, dst)].iter().copied().collect();
+            let found = SlowLink { src, dst: Some(dst), transport, bandwidth, typical, groups };
+            let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
+            if found.bandwidth / found.typical < known.bandwidth / known.typical {
+                *known = found;
             }
         }
     }

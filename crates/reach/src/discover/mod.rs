@@ -121,6 +121,12 @@ impl Discovery {
     }
 }
 
+/// Whether several collections lie below a folder.
+pub fn holds_several(path: &Path) -> bool {
+    let mut folders = BTreeSet::new();
+    search::collections_below(path, &mut folders).is_ok() && folders.len() > 1
+}
+
 /// Finds all collections below some folders.
 ///
 /// # Errors

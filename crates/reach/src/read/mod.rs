@@ -99,6 +99,8 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     }
     if recording.tasks.is_empty() && recording.collectives.is_empty() {
         losses.push(Loss::new(rank, folder(), LossReason::Empty, 1));
+    } else if recording.steps.is_empty() {
+        losses.push(Loss::new(rank, folder(), LossReason::NoSteps, 1));
     }
     recording.find_peers();
     (segments::derive(recording), losses)
