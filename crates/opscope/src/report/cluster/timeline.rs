@@ -1,5 +1,6 @@
 //! Chosen ranks of a run as one timeline: clocks aligned, and from the rank that came last to a collective an arrow
-//! to each that waited for it.
+//! to each that waited for it. What stands where is decided here alone; a [`Pen`] writes it in its own form, Chrome's
+//! (here) or that of the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -29,18 +30,66 @@ impl Chosen {
     }
 }
 
-/// The place of a slice: the process and the thread of Chrome's format.
-type Track = (u32, u64);
+/// A kind of row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// The rank's steps.
+    Steps,
+    /// The rank's own work before collectives.
+    Work,
+    /// The collectives of groups of a use: how manieth use of the rank it is, and its name.
+    Collectives(usize, &'static str),
+}
 
-/// The kinds of rows that a rank has, each with so many lanes below it.
-const LANES: u64 = 1000;
+/// A row of the timeline: a rank, a kind of row, and how manieth of the lanes that overlaps ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Track {
+    /// The rank's number.
+    pub rank: u32,
+    /// The kind.
+    pub row: Row,
+    /// The lane.
+    pub lane: usize,
+}
 
-/// Writes the timeline in Chrome's format; returns how many slices and arrows it has.
+/// A stretch of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Slice<'e> {
+    /// A step.
+    Step(i32),
+    /// The rank's own work.
+    Work,
+    /// A part in a collective, by its index.
+    Collective(usize, &'e Event),
+}
+
+/// Whoever writes a timeline. Times are nanoseconds from its begin.
+pub trait Pen {
+    /// A rank begins, with its name.
+    ///
+    /// # Errors
+    /// The writer's.
+    fn rank(&mut self, rank: u32, name: &str) -> io::Result<()>;
+
+    /// A slice of a row.
+    ///
+    /// # Errors
+    /// The writer's.
+    fn slice(&mut self, track: Track, slice: Slice<'_>, start: f64, duration: f64) -> io::Result<()>;
+
+    /// An arrow from the collective of the rank that came last, at a time, to that of one that waited for it, until
+    /// another time.
+    ///
+    /// # Errors
+    /// The writer's.
+    fn arrow(&mut self, from: (usize, Track), start: f64, to: (usize, Track), end: f64) -> io::Result<()>;
+}
+
+/// Draws the timeline.
 ///
 /// # Errors
-/// The writer's.
-pub fn write(findings: &Findings, chosen: &Chosen, to: &mut dyn Write) -> io::Result<(usize, usize)> {
-    let mut out = Events::begin(to)?;
+/// The pen's.
+pub fn draw(findings: &Findings, chosen: &Chosen, pen: &mut dyn Pen) -> io::Result<()> {
     let mut tracks: BTreeMap<u32, Track> = BTreeMap::new();
     let zero = first_start(findings, chosen);
     for (index, rank) in findings.run.ranks.iter().enumerate() {
@@ -50,11 +99,10 @@ pub fn write(findings: &Findings, chosen: &Chosen, to: &mut dyn Write) -> io::Re
         if events.is_empty() {
             continue;
         }
-        out.name(rank.number, None, &format!("rank {} ({})", rank.number, findings.run.place(index)))?;
-        write_steps(findings, index, chosen, zero, &mut out)?;
-        write_rank(findings, index, &events, zero, &mut out, &mut tracks)?;
+        pen.rank(rank.number, &format!("rank {} ({})", rank.number, findings.run.place(index)))?;
+        draw_steps(findings, index, chosen, zero, pen)?;
+        draw_rank(findings, index, &events, zero, pen, &mut tracks)?;
     }
-    let mut arrows = 0;
     for instance in &findings.run.instances {
         let event = |index: &u32| &findings.run.events[*index as usize];
         let Some(last) = instance.events.iter().max_by(|a, b| event(a).start.total_cmp(&event(b).start))
@@ -67,14 +115,11 @@ pub fn write(findings: &Findings, chosen: &Chosen, to: &mut dyn Write) -> io::Re
                 continue;
             }
             let Some(to) = tracks.get(waiter) else { continue };
-            arrows += 1;
-            let number = arrows;
-            out.arrow(number, *from, event(last).start - zero, *to, instance.begin - zero)?;
+            let (start, end) = (event(last).start - zero, instance.begin - zero);
+            pen.arrow((*last as usize, *from), start, (*waiter as usize, *to), end)?;
         }
     }
-    let slices = out.slices;
-    out.end()?;
-    Ok((slices, arrows))
+    Ok(())
 }
 
 fn first_start(findings: &Findings, chosen: &Chosen) -> f64 {
@@ -83,12 +128,12 @@ fn first_start(findings: &Findings, chosen: &Chosen) -> f64 {
     if first.is_finite() { first } else { 0.0 }
 }
 
-fn write_steps(
+fn draw_steps(
     findings: &Findings,
     index: usize,
     chosen: &Chosen,
     zero: f64,
-    out: &mut Events<'_>,
+    pen: &mut dyn Pen,
 ) -> io::Result<()> {
     let rank = &findings.run.ranks[index];
     for step in &rank.steps {
@@ -98,30 +143,24 @@ fn write_steps(
             continue;
         };
         let start = findings.clocks.align(rank.host, start) - zero;
-        out.name(rank.number, Some(0), "steps")?;
-        out.slice(
-            (rank.number, 0),
-            &say!("step {}", step.step),
-            start,
-            step.duration_ns as f64,
-            Value::Null,
-        )?;
+        let track = Track { rank: rank.number, row: Row::Steps, lane: 0 };
+        pen.slice(track, Slice::Step(step.step), start, step.duration_ns as f64)?;
     }
     Ok(())
 }
 
-/// Writes a rank's collectives, a row for each role of groups, and the work of its own before them.
-fn write_rank(
+/// Draws a rank's collectives, a row for each role of groups, and the work of its own before them.
+fn draw_rank(
     findings: &Findings,
     index: usize,
     events: &[u32],
     zero: f64,
-    out: &mut Events<'_>,
+    pen: &mut dyn Pen,
     tracks: &mut BTreeMap<u32, Track>,
 ) -> io::Result<()> {
     let number = findings.run.ranks[index].number;
     let mut work: Vec<(i64, i64)> = Vec::new();
-    let mut by_role: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    let mut by_role: BTreeMap<&'static str, Vec<u32>> = BTreeMap::new();
     for &at in events {
         let event = &findings.run.events[at as usize];
         let start = (event.start - zero) as i64;
@@ -134,11 +173,10 @@ fn write_rank(
     work.dedup();
     let mut lanes = LanePacker::default();
     for (start, end) in work {
-        let track = (number, LANES + lanes.place((start, end)) as u64);
-        out.name(number, Some(track.1), "own work")?;
-        out.slice(track, "own work", start as f64, (end - start) as f64, Value::Null)?;
+        let track = Track { rank: number, row: Row::Work, lane: lanes.place((start, end)) };
+        pen.slice(track, Slice::Work, start as f64, (end - start) as f64)?;
     }
-    for (row, (role, mut events)) in by_role.into_iter().enumerate() {
+    for (place, (role, mut events)) in by_role.into_iter().enumerate() {
         let span = |at: u32| {
             let event = &findings.run.events[at as usize];
             let start = (event.start - zero) as i64;
@@ -148,37 +186,68 @@ fn write_rank(
         let mut lanes = LanePacker::default();
         for at in events {
             let event = &findings.run.events[at as usize];
-            let track = (number, LANES * (row as u64 + 2) + lanes.place(span(at)) as u64);
+            let row = Row::Collectives(place, role);
+            let track = Track { rank: number, row, lane: lanes.place(span(at)) };
             tracks.insert(at, track);
-            out.name(number, Some(track.1), role)?;
-            let instance = &findings.run.instances[event.instance as usize];
-            let details = json!({
-                "group": findings.run.groups[event.group as usize].key.to_string(),
-                "sequence": event.sequence,
-                "step": event.step,
-                "waiting_us": (instance.begin - event.start).max(0.0).round() / 1e3,
-                "bytes": event.bytes,
-                "ranks": format!("{} of {}", instance.events.len(), instance.members),
-            });
-            let name = format!("{} {role} {}", event.kind.name(), event.sequence);
-            out.slice(track, &name, event.start - zero, event.duration_ns as f64, details)?;
+            let slice = Slice::Collective(at as usize, event);
+            pen.slice(track, slice, event.start - zero, event.duration_ns as f64)?;
         }
     }
     Ok(())
 }
 
+/// The kinds of rows that a rank has in Chrome's format, each with so many lanes below it.
+const LANES: u64 = 1000;
+
+impl Row {
+    /// Its name.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Work => "own work",
+            Self::Collectives(_, role) => role,
+        }
+    }
+}
+
+impl Track {
+    /// The number of its thread in Chrome's format.
+    fn thread(self) -> u64 {
+        let kind = match self.row {
+            Row::Steps => 0,
+            Row::Work => 1,
+            Row::Collectives(place, _) => place as u64 + 2,
+        };
+        LANES * kind + self.lane as u64
+    }
+}
+
+/// Writes the timeline in Chrome's format; returns how many slices and arrows it has.
+///
+/// # Errors
+/// The writer's.
+pub fn write(findings: &Findings, chosen: &Chosen, to: &mut dyn Write) -> io::Result<(usize, usize)> {
+    let mut out = Events::begin(findings, to)?;
+    draw(findings, chosen, &mut out)?;
+    let counts = (out.slices, out.arrows);
+    out.end()?;
+    Ok(counts)
+}
+
 /// Events of Chrome's format, one a line.
 struct Events<'w> {
+    findings: &'w Findings,
     to: &'w mut dyn Write,
     named: BTreeSet<(u32, Option<u64>)>,
     is_first: bool,
     slices: usize,
+    arrows: usize,
 }
 
 impl<'w> Events<'w> {
-    fn begin(to: &'w mut dyn Write) -> io::Result<Self> {
+    fn begin(findings: &'w Findings, to: &'w mut dyn Write) -> io::Result<Self> {
         to.write_all(b"{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
-        Ok(Self { to, named: BTreeSet::new(), is_first: true, slices: 0 })
+        Ok(Self { findings, to, named: BTreeSet::new(), is_first: true, slices: 0, arrows: 0 })
     }
 
     fn event(&mut self, event: &Value) -> io::Result<()> {
@@ -211,15 +280,38 @@ impl<'w> Events<'w> {
         }
     }
 
-    fn slice(
-        &mut self,
-        (pid, tid): Track,
-        name: &str,
-        start: f64,
-        duration: f64,
-        details: Value,
-    ) -> io::Result<()> {
+    fn end(self) -> io::Result<()> {
+        self.to.write_all(b"\n]}\n")
+    }
+}
+
+impl Pen for Events<'_> {
+    fn rank(&mut self, rank: u32, name: &str) -> io::Result<()> {
+        self.name(rank, None, name)
+    }
+
+    fn slice(&mut self, track: Track, slice: Slice<'_>, start: f64, duration: f64) -> io::Result<()> {
+        let (pid, tid) = (track.rank, track.thread());
+        self.name(pid, Some(tid), track.row.name())?;
         self.slices += 1;
+        let (name, details) = match slice {
+            Slice::Step(step) => (say!("step {}", step), Value::Null),
+            Slice::Work => ("own work".to_owned(), Value::Null),
+            Slice::Collective(_, event) => {
+                let run = &self.findings.run;
+                let (group, instance) =
+                    (&run.groups[event.group as usize], &run.instances[event.instance as usize]);
+                let details = json!({
+                    "group": group.key.to_string(),
+                    "sequence": event.sequence,
+                    "step": event.step,
+                    "waiting_us": (instance.begin - event.start).max(0.0).round() / 1e3,
+                    "bytes": event.bytes,
+                    "ranks": format!("{} of {}", instance.events.len(), instance.members),
+                });
+                (format!("{} {} {}", event.kind.name(), group.role.name(), event.sequence), details)
+            }
+        };
         let mut event = json!({
             "ph": "X", "name": name, "pid": pid, "tid": tid, "ts": micros(start), "dur": micros(duration),
         });
@@ -229,19 +321,18 @@ impl<'w> Events<'w> {
         self.event(&event)
     }
 
-    fn arrow(&mut self, id: usize, from: Track, start: f64, to: Track, end: f64) -> io::Result<()> {
-        let (ts, name, cat) = (micros(start), "waited for", "waits");
+    fn arrow(&mut self, from: (usize, Track), start: f64, to: (usize, Track), end: f64) -> io::Result<()> {
+        self.arrows += 1;
+        let (id, name, cat) = (self.arrows, "waited for", "waits");
+        let ((_, from), (_, to)) = (from, to);
+        let ts = micros(start);
         self.event(&json!({
-            "ph": "s", "id": id, "name": name, "cat": cat, "pid": from.0, "tid": from.1, "ts": ts,
+            "ph": "s", "id": id, "name": name, "cat": cat, "pid": from.rank, "tid": from.thread(), "ts": ts,
         }))?;
         let ts = micros(end.max(start));
         self.event(&json!({
-            "ph": "f", "bp": "e", "id": id, "name": name, "cat": cat, "pid": to.0, "tid": to.1, "ts": ts,
+            "ph": "f", "bp": "e", "id": id, "name": name, "cat": cat, "pid": to.rank, "tid": to.thread(), "ts": ts,
         }))
-    }
-
-    fn end(self) -> io::Result<()> {
-        self.to.write_all(b"\n]}\n")
     }
 }
 
