@@ -5,25 +5,44 @@ import path from "node:path";
 
 export const UI = path.resolve(path.dirname(new URL(import.meta.url).pathname), "../ui");
 
-/** A module's text; the second language's keys are those of the first, as the program links them. @param {string} file */
-function source(file) {
-  const text = fs.readFileSync(file, "utf8");
-  if (path.relative(UI, file) !== path.join("locale", "zh.js")) return text;
+/** The pages: the module that begins each, the folder of its texts, the styles of others alone. */
+export const PAGES = {
+  profile: { entry: "main.js", texts: "locale", without: ["4-ranks.css"] },
+  ranks: { entry: "ranks.js", texts: "ranks/locale", without: [] },
+};
+
+/** A module's text in a page, which has its own texts; the second language's keys are those of the first, as the program links them. @param {string} file @param {string} texts_folder */
+function source(file, texts_folder) {
+  const is_text = path.dirname(file) === path.join(UI, "locale") && ["en.js", "zh.js"].includes(path.basename(file));
+  const text = fs.readFileSync(is_text ? path.join(UI, texts_folder, path.basename(file)) : file, "utf8");
+  if (!is_text || path.basename(file) === "en.js") return text;
   const texts = [...text.matchAll(/: ("(?:[^"\\]|\\.)*")/g)].map((it) => it[1]);
   return `import { en } from "./en.js";\nconst texts = [${texts.join(", ")}];\nexport const zh = Object.fromEntries(Object.keys(en).map((key, at) => [key, texts[at]]));\n`;
 }
 
-/** @param {string} [entry] */
-export function link(entry = path.join(UI, "main.js")) {
-  const done = new Map();
-  const order = [];
-  visit(entry, []);
+/** @param {keyof typeof PAGES} [page] */
+export function link(page = "profile") {
+  const { done, order } = visited(page);
   const body = order.map((file) => `const ${id(file)} = (() => {\n${done.get(file).body}return { ${done.get(file).exports.join(", ")} };\n})();`);
   return `"use strict";\n${body.join("\n")}\n`;
+}
 
-  function id(file) {
-    return `$${path.relative(UI, file).replace(/[^A-Za-z0-9]/g, "_")}`;
-  }
+/** The modules of a page. @param {keyof typeof PAGES} page @returns {string[]} by their names below the pages' folder */
+export function modules(page) {
+  return visited(page).order.map((it) => path.relative(UI, it));
+}
+
+function id(file) {
+  return `$${path.relative(UI, file).replace(/[^A-Za-z0-9]/g, "_")}`;
+}
+
+/** @param {keyof typeof PAGES} page */
+function visited(page) {
+  const { entry, texts } = PAGES[page];
+  const done = new Map();
+  const order = [];
+  visit(path.join(UI, entry), []);
+  return { done, order };
 
   function visit(file, open) {
     if (done.has(file)) return;
@@ -31,7 +50,7 @@ export function link(entry = path.join(UI, "main.js")) {
     let body = "";
     const exports = [];
     let documents = false;
-    source(file).split("\n").forEach((line, at) => {
+    source(file, texts).split("\n").forEach((line, at) => {
       const place = `${file}:${at + 1}`;
       if (/<\/script|<!--/i.test(line)) throw new Error(`${place}: ends the script`);
       if (documents) {
@@ -76,8 +95,8 @@ function without_types(line) {
   return line.replace(/\/\*\*.*?\*\/ ?/g, "");
 }
 
-/** All styles in the order of their names. */
-export function styles() {
+/** The styles of a page in the order of their names. @param {keyof typeof PAGES} [page] */
+export function styles(page = "profile") {
   const folder = path.join(UI, "style");
-  return fs.readdirSync(folder).filter((it) => it.endsWith(".css")).sort().map((it) => fs.readFileSync(path.join(folder, it), "utf8")).join("");
+  return fs.readdirSync(folder).filter((it) => it.endsWith(".css") && !PAGES[page].without.includes(it)).sort().map((it) => fs.readFileSync(path.join(folder, it), "utf8")).join("");
 }

@@ -2,7 +2,7 @@
 // of `locale/`, files that are too long, the rules of the linker.
 import fs from "node:fs";
 import path from "node:path";
-import { link, UI } from "./link.mjs";
+import { link, modules, PAGES, UI } from "./link.mjs";
 
 const FORBIDDEN = [
   [/\b(?:inner|outer)HTML\b/, "no HTML from text"], [/insertAdjacentHTML/, "no HTML from text"], [/document\.write/, "no HTML from text"],
@@ -33,7 +33,7 @@ export function problems(text, file) {
   lines.forEach((line, at) => {
     const code = line.replace(/^\s*(?:\/\/|\*|\/\*\*).*$/, "");
     for (const [pattern, why] of file === SERVER ? FORBIDDEN : [...FORBIDDEN, ...FORBIDDEN_ELSEWHERE]) if (pattern.test(code)) found.push(`${file}:${at + 1}: ${why}: ${code.trim()}`);
-    if (file.startsWith("locale/")) return;
+    if (file.startsWith("locale/") || file.startsWith("ranks/locale/")) return;
     for (const pattern of TEXT) {
       const text_found = pattern.exec(code);
       if (text_found && !SAME_EVERYWHERE.has(text_found[1])) found.push(`${file}:${at + 1}: text outside of locale/: ${text_found[1]}`);
@@ -48,6 +48,18 @@ export function files(folder, ending) {
   return fs.readdirSync(folder, { recursive: true }).map(String).filter((it) => it.endsWith(ending)).sort();
 }
 
+/** Texts of a page that nobody says, and those that its modules ask for in vain. @param {keyof typeof PAGES} page */
+function texts_of(page) {
+  const { texts } = PAGES[page];
+  const known = new Set([...fs.readFileSync(path.join(UI, texts, "en.js"), "utf8").matchAll(/\b(\w+): "/g)].map((it) => it[1]));
+  const own = modules(page).filter((it) => !/^locale\/(?:en|zh)\.js$/.test(it)).map((it) => ({ file: it, text: fs.readFileSync(path.join(UI, it), "utf8") }));
+  const all = own.map((it) => it.text).join("\n");
+  const by_word = /^(?:screen|colour|group|kind|confidence|severity|unit|fact|change|bound|measure|by|loss)_/;
+  const unsaid = [...known].filter((key) => !by_word.test(key) && !all.includes(`"${key}"`)).map((key) => `${texts}: nobody says ${key}`);
+  const lacking = own.flatMap(({ file, text }) => [...text.matchAll(/\bt\("(\w+)"/g)].filter((it) => !known.has(it[1])).map((it) => `${file}: ${texts} has no ${it[1]}`));
+  return [...unsaid, ...lacking];
+}
+
 if (process.argv[1] === new URL(import.meta.url).pathname) {
   const found = files(UI, ".js").flatMap((it) => problems(fs.readFileSync(path.join(UI, it), "utf8"), it));
   for (const it of files(path.join(UI, "style"), ".css")) {
@@ -55,16 +67,13 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
     if (/@import|url\((?!["']?data:)|<\//.test(text)) found.push(`style/${it}: styles stand alone`);
     if (text.split("\n").length > LONGEST) found.push(`style/${it}: too long`);
   }
-  try {
-    link();
-  } catch (error) {
-    found.push(String(error.message));
-  }
-  const texts = fs.readFileSync(path.join(UI, "locale/en.js"), "utf8");
-  const all = files(UI, ".js").filter((it) => !it.startsWith("locale/e") && !it.startsWith("locale/z")).map((it) => fs.readFileSync(path.join(UI, it), "utf8")).join("\n");
-  for (const [, key] of texts.matchAll(/^ {2}(\w+): /gm)) {
-    const by_word = /^(?:screen|colour|group|kind|confidence|severity|unit|fact|change|bound)_/.test(key);
-    if (!by_word && !all.includes(`"${key}"`)) found.push(`locale: nobody says ${key}`);
+  for (const page of Object.keys(PAGES)) {
+    try {
+      link(page);
+      found.push(...texts_of(page));
+    } catch (error) {
+      found.push(String(error.message));
+    }
   }
   for (const it of found) console.error(it);
   if (found.length > 0) process.exit(1);

@@ -9,7 +9,8 @@ const html = fs.readFileSync(from, "utf8");
 const part = (id) => { const begin = html.indexOf(`id="${id}">`); if (begin < 0) throw new Error(`${from}: no #${id}`); return html.slice(begin + id.length + 6, html.indexOf("</script>", begin)); };
 // The profile before a change has columns of its own.
 const columns = ["columns", "columns-before"].filter((id) => html.includes(`id="${id}">`)).map((id) => `<script type="text/plain" id="${id}">${part(id)}</script>\n`);
-const [script, style] = [link(), styles()];
+const page = JSON.parse(part("report")).cluster ? "ranks" : "profile";
+const [script, style] = [link(page), styles(page)];
 const hash = (text) => `'sha256-${crypto.createHash("sha256").update(text).digest("base64")}'`;
 const fallback = /<main id="fallback">[\s\S]*?<\/main>/.exec(html)?.[0] ?? '<main id="fallback"></main>';
 const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`;

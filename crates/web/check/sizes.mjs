@@ -1,4 +1,4 @@
-// The budgets that are sizes: the page with its styles and both languages, and reports of profiles of some size.
+// The budgets that are sizes: the pages with their styles and both languages, and reports of profiles of some size.
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -6,10 +6,16 @@ import zlib from "node:zlib";
 import { execFileSync } from "node:child_process";
 import { shipped } from "./shipped.mjs";
 
-const page = shipped();
-if (!page) throw new Error("name the program in OPSCOPE: the page that it carries is measured");
-const text = page.script + page.style;
-let kept = within("page", Buffer.byteLength(text), 350_000, "as text") && within("page", zlib.gzipSync(text, { level: 9 }).length, 90_000, "gzip");
+// Bytes at most, as text and packed.
+const PAGES = { profile: [350_000, 90_000], ranks: [150_000, 40_000] };
+let kept = true;
+for (const [name, [most, most_packed]] of Object.entries(PAGES)) {
+  const page = shipped(/** @type {any} */ (name));
+  if (!page) throw new Error("name the program in OPSCOPE: the pages that it carries are measured");
+  const text = page.script + page.style;
+  const title = name === "profile" ? "page" : `page of ${name}`;
+  kept = within(title, Buffer.byteLength(text), most, "as text") && within(title, zlib.gzipSync(text, { level: 9 }).length, most_packed, "gzip") && kept;
+}
 
 // Executions, different operators, bytes at most. A million executions are measured by benches/page.py: an
 // unoptimised program takes minutes for them.
@@ -19,6 +25,12 @@ for (const [executions, operators, most] of [[1_000, 100, 500_000], [100_000, 2_
   fs.writeFileSync(trace, JSON.stringify({ traceEvents: events(executions, operators) }));
   execFileSync(process.env.OPSCOPE, ["report", trace, "-o", report], { stdio: "pipe" });
   kept = within(`report of ${executions} executions of ${operators} operators`, fs.statSync(report).size, most, "") && kept;
+}
+for (const [ranks, most] of [[64, 1_000_000]]) {
+  const report = path.join(folder, "ranks.html");
+  execFileSync(process.env.OPSCOPE, ["sample", "cluster", "-o", folder, "--ranks", String(ranks)], { stdio: "pipe" });
+  execFileSync(process.env.OPSCOPE, ["report", path.join(folder, `cluster_${ranks}_ranks_seed_1`, "db"), "-o", report], { stdio: "pipe" });
+  kept = within(`report of ${ranks} ranks`, fs.statSync(report).size, most, "") && kept;
 }
 fs.rmSync(folder, { recursive: true });
 if (!kept) process.exit(1);

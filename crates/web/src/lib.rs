@@ -1,14 +1,14 @@
-//! The page that shows a profile; the report: page and profile in one file; and the server, which gives the same page
-//! the parts of a profile of any size as it shows them.
+//! The page that shows a profile, and that of a run on many ranks; the report: page and profile in one file; and the
+//! server, which gives the same pages the parts of a profile of any size as they show them.
 //!
-//! The page itself is `ui/`: plain modules, which the build script makes into one script by the rules of
+//! The pages themselves are `ui/`: plain modules, which the build script makes into one script a page by the rules of
 //! `link.rs`, with short names for the modules' own variables (`shorten.rs`); no other tool is needed to build opscope.
 //!
 //! ```
 //! use opscope_analyze::Query;
 //! use opscope_trace::{Nanoseconds, Task, Trace};
 //! use opscope_web::columns::Container;
-//! use opscope_web::{Embedded, Report, Section};
+//! use opscope_web::{Embedded, Kind, Report, Section};
 //!
 //! let mut trace = Trace::new();
 //! let name = trace.strings.intern("Conv2D </script>");
@@ -19,6 +19,7 @@
 //! let answers = serde_json::json!({ "timeline": embedded.timeline });
 //! let text = [Section { heading: "Time".to_owned(), text: "40 ns in 1 operator".to_owned() }];
 //! let report = Report {
+//!     kind: Kind::Profile,
 //!     title: "example",
 //!     language: "en",
 //!     text: &text,
@@ -38,10 +39,11 @@
 //! | [`graph`] | the model's graph: where it comes from, places, folding, fused operators | `columns` |
 //! | `single_file` | the report as HTML | the page |
 //! | [`columns`] | tables as bytes that a page reads without parsing | – |
-//! | `server` | the socket and its limits | `guard`, `routes`, `session` |
+//! | `server` | the socket and its limits | `guard`, `routes`, `session`, `ranks` |
 //! | `guard` | who may ask, and what answers forbid a browser | `routes` (its refusals) |
-//! | `routes` | the addresses, a file for each kind | `session`, `single_file` (the page) |
+//! | `routes` | the addresses, a file for each kind | `session`, `ranks`, `single_file` (the pages) |
 //! | `session` | the profiles that are read and asked | `picture`, `embed`, `cache` |
+//! | `ranks` | a run on many ranks that is examined and asked | `session` (problems and progress) |
 //! | `picture` | a timeline of any size, part by part | `embed`, `columns` |
 //! | `link`, `shorten`, `words` | modules into one script, that with short names, and the second language without its keys (the build script's) | – |
 
@@ -53,6 +55,7 @@ mod guard;
 #[cfg(test)]
 mod link;
 mod picture;
+mod ranks;
 mod routes;
 mod server;
 mod session;
@@ -63,6 +66,7 @@ mod single_file;
 mod words;
 
 pub use embed::{Embedded, LeftOut, USUAL_SLICES, compute_units};
+pub use ranks::{Ranks, RanksLoader};
 pub use server::{Ended, Server, ServerError};
 pub use session::{Change, Loader, Problem, Reading, Subject};
-pub use single_file::{Report, Section, fingerprint};
+pub use single_file::{Kind, Report, Section, fingerprint};

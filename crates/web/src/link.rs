@@ -71,6 +71,14 @@ pub fn link(entry: &str, read: Read<'_>, shorten: fn(&str) -> String) -> Result<
     Ok(format!("\"use strict\";\n(() => {{\n{}}})();\n", shorten(&linker.script)))
 }
 
+/// The names of the modules that a module imports.
+pub fn imported(file: &str, text: &str) -> Vec<String> {
+    let from = |line: &str| {
+        line.strip_prefix("import ")?.rsplit_once(" from \"")?.1.strip_suffix("\";").map(str::to_owned)
+    };
+    text.lines().filter_map(from).filter_map(|from| resolve(file, &from)).collect()
+}
+
 /// Lays styles together.
 ///
 /// # Errors
@@ -351,6 +359,13 @@ mod tests {
             async function paint$1(x) { return x + one$0; }\n\
             paint$1(one$0);\n})();\n";
         assert_eq!(script.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn the_modules_that_a_module_names_are_told() {
+        let text = "import { a } from \"../a.js\";\n// import { b } from \"./b.js\";\nimport { c as d } from \"./c.js\";\n";
+        assert_eq!(imported("ranks/main.js", text), ["a.js", "ranks/c.js"]);
+        assert!(imported("main.js", "import { a } from \"../outside.js\";").is_empty());
     }
 
     #[test]

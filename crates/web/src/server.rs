@@ -19,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
 use crate::guard::{self, Door};
+use crate::ranks::{self, RanksLoader};
 use crate::routes::{self, Refusal};
 use crate::session::{Loader, Session};
 
@@ -143,13 +144,35 @@ impl Server {
         stop: impl Fn() -> bool,
         idle: Option<Duration>,
     ) -> Result<Ended, ServerError> {
+        self.serve(|| routes::all(Session::begin(loader)), stop, idle)
+    }
+
+    /// The same of a run on many ranks, which is examined in the background.
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    pub fn run_ranks(
+        self,
+        loader: impl RanksLoader,
+        stop: impl Fn() -> bool,
+        idle: Option<Duration>,
+    ) -> Result<Ended, ServerError> {
+        self.serve(|| routes::ranks::all(ranks::Session::begin(loader)), stop, idle)
+    }
+
+    fn serve(
+        self,
+        routes: impl FnOnce() -> Router,
+        stop: impl Fn() -> bool,
+        idle: Option<Duration>,
+    ) -> Result<Ended, ServerError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_blocking_threads(cores)
             .build()?;
-        let ended = runtime.block_on(self.answer(Session::begin(loader), stop, idle));
+        let ended = runtime.block_on(self.answer(routes(), stop, idle));
         // A reader or an answer that nobody waits for any more ends with the program.
         runtime.shutdown_background();
         ended
@@ -157,12 +180,12 @@ impl Server {
 
     async fn answer(
         self,
-        session: Arc<Session>,
+        routes: Router,
         stop: impl Fn() -> bool,
         idle: Option<Duration>,
     ) -> Result<Ended, ServerError> {
         let asked = Arc::new(Asked::new(self.patience));
-        let app = routes::all(session)
+        let app = routes
             .layer(from_fn_with_state(Arc::clone(&asked), within_limits))
             .layer(from_fn_with_state(self.door, guard::guard));
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));

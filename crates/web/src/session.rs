@@ -128,7 +128,7 @@ impl Reading {
         self.of_bytes.fetch_add(expected, Ordering::Relaxed);
     }
 
-    fn tell(&self, of: &mut Value) {
+    pub(crate) fn tell(&self, of: &mut Value) {
         of["state"] = json!("reading");
         of["step"] = json!(*self.step.lock().unwrap_or_else(PoisonError::into_inner));
         let all = self.of_bytes.load(Ordering::Relaxed);

@@ -11,9 +11,47 @@ use flate2::write::DeflateEncoder;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The page's script and styles.
-pub(crate) const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
-pub(crate) const STYLES: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
+/// A page's script and styles.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code {
+    pub script: &'static str,
+    pub styles: &'static str,
+    /// The commands that answer without a page.
+    pub commands: &'static str,
+}
+
+/// The page of one profile.
+pub(crate) const OF_PROFILE: Code = Code {
+    script: include_str!(concat!(env!("OUT_DIR"), "/page.js")),
+    styles: include_str!(concat!(env!("OUT_DIR"), "/page.css")),
+    commands: "opscope analyze PROFILE, opscope advise PROFILE",
+};
+
+/// The page of a run on many ranks.
+pub(crate) const OF_RANKS: Code = Code {
+    script: include_str!(concat!(env!("OUT_DIR"), "/ranks.js")),
+    styles: include_str!(concat!(env!("OUT_DIR"), "/ranks.css")),
+    commands: "opscope cluster PATH",
+};
+
+/// The page that a report is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// That of one profile.
+    #[default]
+    Profile,
+    /// That of a run on many ranks.
+    Ranks,
+}
+
+impl Kind {
+    fn code(self) -> Code {
+        match self {
+            Self::Profile => OF_PROFILE,
+            Self::Ranks => OF_RANKS,
+        }
+    }
+}
 
 /// A part of the text that browsers without scripts show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +65,8 @@ pub struct Section {
 /// A report that can be written.
 #[derive(Clone, Debug)]
 pub struct Report<'r> {
+    /// The page that it is.
+    pub kind: Kind,
     /// The title of the window.
     pub title: &'r str,
     /// The language of the text, such as `en`.
@@ -48,7 +88,8 @@ impl Report<'_> {
     /// The errors of `out`.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         let (title, language) = (escaped(self.title), escaped(self.language));
-        let policy = policy(SCRIPT, STYLES);
+        let Code { script, styles, .. } = self.kind.code();
+        let policy = policy(script, styles);
         write!(
             out,
             "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -56,7 +97,7 @@ impl Report<'_> {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"referrer\" content=\"no-referrer\">\n\
              <meta name=\"generator\" content=\"opscope {}\">\n\
-             <title>{title} · opscope</title>\n<style>{STYLES}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\
+             <title>{title} · opscope</title>\n<style>{styles}</style>\n</head>\n<body>\n<div id=\"app\"></div>\n\
              <main id=\"fallback\">\n<h1>{title}</h1>\n",
             env!("CARGO_PKG_VERSION"),
         )?;
@@ -72,7 +113,7 @@ impl Report<'_> {
             out.write_all(b"</script>\n<script type=\"text/plain\" id=\"columns-before\">")?;
             write_base64(&deflated(columns)?, &mut out)?;
         }
-        write!(out, "</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
+        write!(out, "</script>\n<script>{script}</script>\n</body>\n</html>\n")?;
         out.flush()
     }
 }
@@ -151,10 +192,13 @@ mod tests {
     const HOSTILE: &str =
         "</script><img src=x onerror=alert(1)> <!--<script> \u{202e}gpj \u{2028}\u{0}\r\n\"' &amp; ]]>";
 
-    fn html_of(title: &str, text: &str, answers: &Value, columns: &[u8]) -> String {
+    const KINDS: [Kind; 2] = [Kind::Profile, Kind::Ranks];
+
+    fn html_of(kind: Kind, title: &str, text: &str, answers: &Value, columns: &[u8]) -> String {
         let text = [Section { heading: title.to_owned(), text: text.to_owned() }];
         let mut html = Vec::new();
-        Report { title, language: "en", text: &text, answers, columns, columns_before: Some(columns) }
+        let columns_before = Some(columns);
+        Report { kind, title, language: "en", text: &text, answers, columns, columns_before }
             .write(&mut html)
             .unwrap();
         String::from_utf8(html).unwrap()
@@ -169,9 +213,13 @@ mod tests {
     #[test]
     fn hostile_text_ends_no_element_and_comes_back_as_it_was() {
         let answers = json!({ HOSTILE: [HOSTILE, "x".repeat(1 << 20)] });
-        let html = html_of(HOSTILE, HOSTILE, &answers, b"columns");
+        KINDS.into_iter().for_each(|kind| assert_harmless(kind, &answers));
+    }
+
+    fn assert_harmless(kind: Kind, answers: &Value) {
+        let html = html_of(kind, HOSTILE, HOSTILE, answers, b"columns");
         // The page's own script aside, the file has the elements of any report.
-        let own = html.replace(SCRIPT, "").replace(STYLES, "");
+        let own = html.replace(kind.code().script, "").replace(kind.code().styles, "");
         for (tag, times) in
             [("<script", 4), ("</script", 4), ("<img", 0), ("<!--", 0), ("<pre>", 1), ("</main>", 1)]
         {
@@ -181,7 +229,7 @@ mod tests {
         let text = element(&html, "<main", "</main>");
         assert!(!text.contains('\u{202e}') && text.contains("\\u{202e}gpj"), "{text}");
         let json = element(&html, "<script type=\"application/json\" id=\"report\">", "</script>");
-        assert_eq!(serde_json::from_str::<Value>(json).unwrap(), answers);
+        assert_eq!(serde_json::from_str::<Value>(json).unwrap(), *answers);
     }
 
     #[test]
@@ -189,7 +237,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         for length in [0, 1, 2, 3, 49_151, 49_152, 200_003] {
             let columns: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
-            let html = html_of("t", "", &json!({}), &columns);
+            let html = html_of(Kind::Profile, "t", "", &json!({}), &columns);
             let text = element(&html, "<script type=\"text/plain\" id=\"columns\">", "</script>");
             let packed = Base64::decode_vec(text).unwrap();
             let mut unpacked = Vec::new();
@@ -200,12 +248,17 @@ mod tests {
 
     #[test]
     fn the_policy_names_the_hashes_of_what_stands_in_the_file() {
-        let html = html_of("t", "", &json!({}), b"");
-        let policy = element(&html, "Content-Security-Policy\" content=\"", "\"");
+        for kind in KINDS {
+            assert_policy(&html_of(kind, "t", "", &json!({}), b""));
+        }
+    }
+
+    fn assert_policy(html: &str) {
+        let policy = element(html, "Content-Security-Policy\" content=\"", "\"");
         let hash = |text: &str| Base64::encode_string(&Sha256::digest(text));
         let begin = html.rfind("<script>").unwrap() + "<script>".len();
         let script = &html[begin..html.rfind("</script>").unwrap()];
-        let styles = element(&html, "<style>", "</style>");
+        let styles = element(html, "<style>", "</style>");
         assert!(policy.contains(&format!("script-src 'sha256-{}'", hash(script))));
         assert!(policy.contains(&format!("style-src 'sha256-{}'", hash(styles))));
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));

@@ -202,7 +202,9 @@ type AppOfOne = ReturnType<typeof import("./state/app.js").of_profile>;
 interface App extends AppOfOne { other: App | null; is_other: boolean; /** the visible part of its timeline */ picture: (() => TimelinePicture | null) | null }
 type TimelinePicture = import("./timeline/picture.js").TimelinePicture;
 type Texts = typeof import("./locale/en.js").en;
-type Key = keyof Texts;
+type RanksTexts = typeof import("./ranks/locale/en.js").en;
+// Which page has which texts is checked by the lint.
+type Key = keyof Texts | keyof RanksTexts;
 type Palette = import("./parts/colours.js").Palette;
 type Place = import("./timeline/layout.js").Place;
 interface ScreenView { element: HTMLElement; dispose(): void; key?(event: KeyboardEvent): boolean; focus?(): void }
@@ -215,3 +217,58 @@ type GraphBox = import("./graph/places.js").Box;
 type GraphLine = import("./graph/places.js").Line;
 type GraphLook = ReturnType<typeof import("./graph/look.js").make_look>;
 interface Eye { x: number; y: number; zoom: number }
+
+// What saving and copying need of a page.
+interface Saving { note: Signal<string>; profile: { report: { name: string }; file?: ((question: string) => Promise<Blob>) | null } }
+
+// ---- the page of ranks ---------------------------------------------------------------------------
+
+type Measure = "waiting" | "compute" | "transfer" | "bubble" | "idle" | "step";
+
+// The state that a link carries.
+interface RanksLink {
+  /** what is selected */ sel: string | null;
+  /** the measure of the heat map */ m: Measure;
+  /** the ranks in sight, first and last */ r: Span | null;
+  /** the use and type of links */ k: string;
+  /** their transport */ x: string;
+  /** the groups that steps are told by */ g: string;
+  /** how those are sorted */ s: string;
+  /** the ranks of the timeline */ lr: string;
+  /** its steps */ ls: string;
+  /** its stretch of time */ t: Span | null;
+  /** the pictures that are shown as tables */ tab: string[];
+  v: string | null;
+  lang: Language | null;
+  theme: Theme | null;
+}
+
+interface Suspect {
+  kind: "rank" | "link" | "port" | "group"; name: string; rank: number | null; src: number | null; dst: number | null; named: boolean; weak: boolean;
+  saves_ns: number; low_ns: number | null; high_ns: number | null; alone_ns: number; excess_ns: number; since_step: number;
+  evidence: { causes: { cause: string; explains_ns: number; ranks?: number[] }[]; differences: { operator: { name: string; type: string; unit: string }; count: number; excess_ns: number; is_on_peers: boolean }[]; peers: number[] };
+}
+// The answer of `opscope cluster --json`.
+interface Cluster {
+  ranks: number; missing: number[]; hosts: string[]; layout: Record<string, number>; steps: number[]; collectives: number; matched_parts: number; incomplete: number;
+  step_ns: number; reachable_ns: number; noise_ns: number; replay_error: number; suspects: Suspect[];
+  account: { compute_ns: number; waiting_ns: number; transfer_ns: number; bubble_ns: number; host_ns: number };
+  clocks: { host: string; offset_ns: number; drift_ppm: number; error_ns: number; island: number }[];
+  shifts: { rank: number; role: string; added: number }[];
+  losses: { kind: string; severity: string; source: string; scope: string; reason: string; count: number; detail: string }[];
+}
+// Its sentences as the terminal has them.
+interface ClusterSaid { heading: string; headline: string; account: string; clocks: string; suspects: { number: string; who: string; costs: string; alone: string; since: string; why: string }[] }
+interface RanksReport {
+  schema_version: number; program_version: string; lang: "auto" | Language; fingerprint: string; name: string; source: string; command: string;
+  cluster: Cluster; said: Record<Language, ClusterSaid>; summary: Record<string, Record<string, any>[]>; steps: number[]; steps_left_out: number; places: string[];
+  roles: string[]; types: string[]; transports: string[];
+  timeline: { why: "suspects" | "first" | "asked"; ranks: number[]; steps: number[]; of_ranks: number; of_steps: number; types: string[] };
+}
+interface AccountRow {
+  of: string; ranks: number; step_ns: number; compute_ns: number; waiting_ns: number; bubble_ns: number; transfer_ns: number; idle_ns: number; unaccounted_ns: number;
+  imbalance: number | null; imbalance_ns: number | null;
+}
+type RanksApp = ReturnType<typeof import("./ranks/state.js").make_app>;
+// A part of the page of ranks.
+interface Part { element: HTMLElement; dispose(): void; key?(event: KeyboardEvent): boolean }

@@ -15,7 +15,7 @@ use opscope_open::{Source, formats};
 use opscope_say::{say, word};
 use opscope_trace::{Trace, units};
 use opscope_web::graph::{Chain, Graph};
-use opscope_web::{Embedded, LeftOut, Report, USUAL_SLICES};
+use opscope_web::{Embedded, Kind, LeftOut, Report, USUAL_SLICES};
 
 use super::advise::{environment, settings_in};
 use super::compare::compared;
@@ -201,6 +201,7 @@ pub fn write(
             anyhow::Ok((page.answers()?, page.text()))
         })??;
     let report = Report {
+        kind: Kind::Profile,
         title: &name,
         language: "en",
         text: &text,

@@ -5,27 +5,31 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import ts from "typescript";
-import { link, UI } from "../link.mjs";
+import { link, PAGES, UI } from "../link.mjs";
 import { shipped } from "../shipped.mjs";
 
-/** The keys of the page's texts. */
-const TEXTS = new Set([...fs.readFileSync(path.join(UI, "locale/en.js"), "utf8").matchAll(/(\w+): "/g)].map((it) => it[1]));
+/** The keys of a page's texts. */
+const texts_of = (page) => new Set([...fs.readFileSync(path.join(UI, PAGES[page].texts, "en.js"), "utf8").matchAll(/(\w+): "/g)].map((it) => it[1]));
 const skip = process.env.OPSCOPE ? false : "no program: name one in OPSCOPE";
 
-test("short names mean the variables that the modules' own names mean", { skip }, () => {
-  const short = meanings(shipped().script);
-  const { parts: own, names } = with_short_keys(meanings(link()), short);
-  // A text that has a short key is asked for by no other, and no key is another text's.
-  const after = (/** @type {string} */ part) => part.slice(part.indexOf(" ") + 1);
-  const is_text = (/** @type {number} */ at) => own[at - 1]?.startsWith("member ") && [TEXTS, new Set(names.values())].some((it) => it.has(after(own[at - 1])));
-  const keys = [...own.keys()].filter((at) => own[at].startsWith(`${ts.SyntaxKind.StringLiteral} `) && !is_text(at)).map((at) => after(own[at]));
-  assert.deepEqual(keys.filter((it) => names.has(it)), []);
-  assert.ok(names.size > 100 && new Set([...names.values(), ...TEXTS]).size === names.size + TEXTS.size, `${names.size} keys`);
-  const at = own.findIndex((it, place) => it !== short[place]);
-  const context = (all) => all.slice(Math.max(0, at - 6), at + 4).join(" ");
-  assert.ok(at < 0 && own.length === short.length, `${context(own)}\nbecame\n${context(short)}`);
-  assert.ok(own.filter((it) => it.startsWith("variable")).length > 10_000);
-});
+// A page, and the least numbers of its short keys and of its variables' places: fewer would mean that little was compared.
+for (const [page, keys_at_least, places_at_least] of [["profile", 100, 10_000], ["ranks", 100, 5_000]]) {
+  test(`short names of the page of ${page} mean the variables that the modules' own names mean`, { skip }, () => {
+    const texts = texts_of(page);
+    const short = meanings(shipped(page).script);
+    const { parts: own, names } = with_short_keys(meanings(link(page)), short, texts);
+    // A text that has a short key is asked for by no other, and no key is another text's.
+    const after = (/** @type {string} */ part) => part.slice(part.indexOf(" ") + 1);
+    const is_text = (/** @type {number} */ at) => own[at - 1]?.startsWith("member ") && [texts, new Set(names.values())].some((it) => it.has(after(own[at - 1])));
+    const keys = [...own.keys()].filter((at) => own[at].startsWith(`${ts.SyntaxKind.StringLiteral} `) && !is_text(at)).map((at) => after(own[at]));
+    assert.deepEqual(keys.filter((it) => names.has(it)), []);
+    assert.ok(names.size > keys_at_least && new Set([...names.values(), ...texts]).size === names.size + texts.size, `${names.size} keys`);
+    const at = own.findIndex((it, place) => it !== short[place]);
+    const context = (all) => all.slice(Math.max(0, at - 6), at + 4).join(" ");
+    assert.ok(at < 0 && own.length === short.length, `${context(own)}\nbecame\n${context(short)}`);
+    assert.ok(own.filter((it) => it.startsWith("variable")).length > places_at_least);
+  });
+}
 
 test("a name that is taken for another is found", () => {
   const of = (text) => meanings(`(() => { ${text} })();`);
@@ -37,13 +41,13 @@ test("a name that is taken for another is found", () => {
 
 /**
  * The parts of a script in which texts have the keys of another one, where they have others there, and which these are.
- * @param {string[]} own @param {string[]} short
+ * @param {string[]} own @param {string[]} short @param {Set<string>} texts
  */
-function with_short_keys(own, short) {
+function with_short_keys(own, short, texts) {
   const names = new Map();
   const parts = own.map((it, at) => {
     const [kind, key] = [it.slice(0, it.indexOf(" ")), it.slice(it.indexOf(" ") + 1)];
-    if (it === short[at] || !TEXTS.has(key) || !short[at]?.startsWith(`${kind} `)) return it;
+    if (it === short[at] || !texts.has(key) || !short[at]?.startsWith(`${kind} `)) return it;
     const name = short[at].slice(kind.length + 1);
     if (!names.has(key)) names.set(key, name);
     return `${kind} ${names.get(key)}`;

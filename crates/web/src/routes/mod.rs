@@ -4,6 +4,7 @@ mod compare;
 mod export;
 mod page;
 mod profile;
+pub(crate) mod ranks;
 mod search;
 mod status;
 mod timeline;
@@ -20,13 +21,11 @@ use axum::routing::get;
 use serde_json::json;
 
 use crate::session::{Problem, Session, Shown, State};
+use crate::single_file::OF_PROFILE;
 
 /// All addresses.
 pub(crate) fn all(session: Arc<Session>) -> Router {
-    Router::new()
-        .route("/", get(page::html))
-        .route("/app.js", get(page::script))
-        .route("/app.css", get(page::styles))
+    page::all(OF_PROFILE)
         .route("/api/status", get(status::status))
         .route("/api/compare", get(compare::compare))
         .route("/api/{profile}/report", get(profile::report))
@@ -43,8 +42,12 @@ pub(crate) fn all(session: Arc<Session>) -> Router {
         .route("/api/{profile}/executions", get(profile::executions))
         .route("/api/{profile}/search", get(search::search))
         .route("/api/{profile}/trace", get(export::trace))
-        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address"))
+        .fallback(nothing)
         .with_state(session)
+}
+
+async fn nothing() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address")
 }
 
 /// Why a request gets no answer.

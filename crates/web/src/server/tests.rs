@@ -16,6 +16,7 @@ use crate::session::{Problem, Reading, Subject};
 use crate::{Embedded, fingerprint};
 
 mod answers;
+mod ranks;
 
 /// Tasks on two streams; the second profile can't be read, the third never is.
 struct Profiles {

@@ -4,6 +4,7 @@ import { en } from "./en.js";
 import { refusals_zh } from "./refusals.js";
 import { zh } from "./zh.js";
 
+/** @type {Record<string, string>} */
 let current = en;
 
 /**

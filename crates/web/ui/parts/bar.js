@@ -1,12 +1,13 @@
 // The bar on top: screens, search, language, theme, help.
 
-import { h, fill } from "./dom.js";
-import { effect, untracked } from "../state/signal.js";
+import { h } from "./dom.js";
+import { effect } from "../state/signal.js";
 import { t } from "../locale/texts.js";
 import { SCREENS } from "../state/link.js";
 import { search_box } from "./search.js";
 import { shown } from "./text.js";
 import { SCREEN_KEYS } from "./bar_keys.js";
+import { language_and_theme } from "./language_and_theme.js";
 
 /**
  * @param {App} app @param {() => void} help
@@ -18,19 +19,13 @@ export function bar(app, help) {
     app.screen.value = screen;
   } } }, t(`screen_${screen}`)));
   const search = search_box(app);
-  const language = h("button", { class: "icon text", lang: app.language.peek() === "zh" ? "en" : "zh-CN", "aria-label": t("other_language_name"), title: t("other_language_name"), on: { click: () => {
-    const next = app.language.peek() === "zh" ? "en" : "zh";
-    app.chosen_language.value = next;
-    app.language.value = next;
-  } } }, t("other_language"));
-  const theme = h("button", { class: "icon", on: { click: () => { app.theme.value = app.dark.peek() ? "light" : "dark"; } } });
+  const choices = language_and_theme(app);
   const element = h("header", { class: "bar" },
     h("span", { class: "brand", title: app.profile.report.name }, h("b", null, t("brand")), h("span", { class: "profile-name" }, shown(app.profile.report.name, 60))),
     h("nav", { "aria-label": t("screens") }, tabs),
     h("span", { class: "grow" }),
     search.element,
-    language,
-    theme,
+    choices.elements,
     h("button", { class: "icon", title: t("help_title"), "aria-label": t("help_title"), on: { click: help } }, "?"));
   const stops = [
     effect(() => {
@@ -40,15 +35,7 @@ export function bar(app, help) {
         else tabs[at].removeAttribute("aria-current");
       });
     }),
-    effect(() => {
-      const dark = app.dark.value;
-      untracked(() => {
-        const name = t(dark ? "to_light" : "to_dark");
-        theme.setAttribute("aria-label", name);
-        theme.title = name;
-        fill(theme, dark ? "☀" : "☾");
-      });
-    }),
+    choices.dispose,
   ];
   return { element, search: search.open, dispose: () => { for (const stop of [...stops, search.dispose]) stop(); } };
 }

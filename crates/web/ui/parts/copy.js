@@ -2,8 +2,9 @@
 
 import { h } from "./dom.js";
 import { t } from "../locale/texts.js";
+import { harmless } from "./text.js";
 
-/** @param {App} app @param {string} text @param {string} done what is said then */
+/** @param {Saving} app @param {string} text @param {string} done what is said then */
 export async function copy(app, text, done) {
   try {
     await navigator.clipboard.writeText(text);
@@ -35,7 +36,7 @@ const TYPES = { CSV: "text/csv", JSON: "application/json" };
 
 /**
  * A button that saves a text under the profile's name.
- * @param {App} app @param {string} part of the profile @param {keyof typeof TYPES} kind @param {() => string} make
+ * @param {Saving} app @param {string} part of the profile @param {keyof typeof TYPES} kind @param {() => string} make
  */
 export function save_text(app, part, kind, make) {
   return h("button", { class: "small", title: t("save_file"), on: { click: () => save(`${app.profile.report.name}.${part}.${kind.toLowerCase()}`, TYPES[kind], make()) } }, kind);
@@ -48,7 +49,7 @@ export function json_of(value) {
 
 /**
  * Saves what the server makes.
- * @param {App} app @param {string} question @param {string} ending @param {string} type
+ * @param {Saving} app @param {string} question @param {string} ending @param {string} type
  */
 export async function save_file(app, question, ending, type) {
   try {
@@ -61,8 +62,8 @@ export async function save_file(app, question, ending, type) {
 
 /**
  * A command with a button that copies it.
- * @param {App} app @param {string} command
+ * @param {Saving} app @param {string} command
  */
 export function command_box(app, command) {
-  return h("div", { class: "command" }, h("code", null, command), h("button", { class: "plain", on: { click: () => copy(app, command, t("command_copied")) } }, t("copy")));
+  return h("div", { class: "command" }, h("code", null, harmless(command)), h("button", { class: "plain", on: { click: () => copy(app, command, t("command_copied")) } }, t("copy")));
 }

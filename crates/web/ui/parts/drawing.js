@@ -21,7 +21,7 @@ const MOST_PIXELS = 16000;
 
 /**
  * Buttons that save a drawing: as it is, and as a picture of twice its size.
- * @param {App} app @param {string} name @param {() => SVGSVGElement | null | undefined} make
+ * @param {Saving & { palette: { peek(): Palette } }} app @param {string} name @param {() => SVGSVGElement | null | undefined} make
  */
 export function save_drawing(app, name, make) {
   return ["SVG", "PNG"].map((kind) => h("button", { class: "small", title: t("save_picture"), on: { click: async () => {

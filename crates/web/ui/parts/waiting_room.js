@@ -11,7 +11,7 @@ const LOOK = 150;
 
 /**
  * Ends when the profile can be asked.
- * @param {HTMLElement} root @param {import("../data/source.js").ServedSource} source @param {number} number the profile's
+ * @param {HTMLElement} root @param {Pick<import("../data/source.js").ServedSource, "trouble" | "profiles">} source @param {number} number the profile's
  */
 export async function waiting_room(root, source, number) {
   const text = h("p", { role: "status" }, t("connecting"));

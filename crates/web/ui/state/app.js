@@ -5,6 +5,7 @@ import { parse_link, format_link, empty_state } from "./link.js";
 import { within } from "../timeline/scale.js";
 import { make_palette } from "../parts/colours.js";
 import { ITEM } from "../data/profile.js";
+import { first_language, system_theme } from "./preferences.js";
 
 const KIND_WORDS = Object.keys(ITEM);
 
@@ -30,12 +31,7 @@ export function of_profile(profile) {
   /** @type {Span} */
   const bounds = [0, Math.max(facts.end, 100)];
   const full = facts.view[1] > facts.view[0] ? within(facts.view, bounds) : bounds;
-  const media = matchMedia("(prefers-color-scheme: dark)");
-  const system_dark = signal(media.matches);
-  media.addEventListener("change", () => { system_dark.value = media.matches; });
-
-  const theme = signal(/** @type {Theme} */ ("auto"));
-  const dark = computed(() => (theme.value === "auto" ? system_dark.value : theme.value === "dark"));
+  const { theme, dark } = system_theme();
   const app = {
     profile,
     /** Nanoseconds by which the other's times are shifted to lie on one's own. */
@@ -92,12 +88,6 @@ function spread(app) {
   if (!other) return;
   app.bounds = [Math.min(0, from_other(app, 0)), Math.max(app.profile.facts.end, 100, from_other(app, other.profile.facts.end))];
   other.bounds = [to_other(app, app.bounds[0]), to_other(app, app.bounds[1])];
-}
-
-/** @param {"auto" | Language} asked @returns {Language} */
-function first_language(asked) {
-  if (asked !== "auto") return asked;
-  return navigator.languages.some((it) => it.toLowerCase().startsWith("zh")) && !navigator.language.toLowerCase().startsWith("en") ? "zh" : "en";
 }
 
 /**
