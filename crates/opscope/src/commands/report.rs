@@ -6,9 +6,12 @@ use clap::Args;
 use opscope_advise::Target;
 use opscope_model::Model;
 use opscope_open::Source;
+use opscope_reach::holds_ranks;
 use opscope_say::say;
 use opscope_web::USUAL_SLICES;
 
+use super::cluster::page;
+use super::cluster::source::SourceArguments;
 use super::html::{self, Content, Origin, command_line, name_of};
 use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
@@ -24,6 +27,7 @@ Examples:
   opscope report trace_view.json --slices all --lang zh
   opscope report after.db --against before.db                 with what changed, drawn
   opscope report PROF_000001_…/ --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s    with its roofline
+  opscope report profiling_data/ -o ranks.html                many ranks: who costs a step how much, drawn
 
 The file holds the page and the profile: it opens in any browser from a disk or an e-mail, and asks
 nothing of any network. It shows the timeline (W and S zoom, A and D move), the operators with every
@@ -38,6 +42,10 @@ Up to a million slices are there one by one, or as many as --slices says. Of mor
 median and the first measured inference are there in full; of all others, how busy each row was over
 time. The page says which. Tables have the 100,000 costliest operators.
 
+Of a folder that has the profiles of many ranks, or a set of opscope cluster import, it is another page:
+what opscope cluster says, with the ranks and steps as a heat map, the links as a matrix, and the
+timelines of suspects and some of their peers.
+
 A report contains the profile's path, the facts of opscope info, and all names of operators, calls
 and ranges: look at it before you give it away.";
 
@@ -45,7 +53,8 @@ and ranges: look at it before you give it away.";
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// The profile: a file of any format, a raw directory of Ascend, or a folder of outputs
+    /// The profile: a file of any format, a raw directory of Ascend, a folder of outputs, or a folder or set of many
+    /// ranks
     #[arg(value_name = "PROFILE")]
     path: PathBuf,
 
@@ -90,6 +99,12 @@ fn parse_slices(text: &str) -> Result<usize, String> {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     profile::check_presence(&arguments.path)?;
     let output = output(arguments)?;
+    if holds_ranks(&arguments.path) {
+        refuse_options(&of_one_profile(arguments), &arguments.path)?;
+        let source = SourceArguments::at(&arguments.path);
+        page::write(&source.examine(terminal)?, &source, &output, terminal)?;
+        return Ok(Exit::Done);
+    }
     let source = Source::at(&arguments.path)?;
     if source.is_model() {
         let text = say!(
@@ -118,6 +133,34 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     html::write(&opened, origin, &content, &output, terminal)?;
     Ok(Exit::Done)
+}
+
+/// The options that were given and are about a single profile.
+fn of_one_profile(arguments: &Arguments) -> Vec<&'static str> {
+    let given = [
+        ("--model", arguments.model.is_some()),
+        ("--against", arguments.against.is_some()),
+        ("--target", arguments.target.is_some()),
+        ("--slices", arguments.slices != USUAL_SLICES),
+        ("--roofline, --peak-flops, --peak-bandwidth, --peak", !arguments.ceiling.words().is_empty()),
+        ("--input, --dim", !arguments.shapes.is_empty()),
+    ];
+    given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+}
+
+/// Refuses options that are about a single profile, of a folder or set of many ranks.
+///
+/// # Errors
+/// When there are any.
+pub fn refuse_options(options: &[&str], path: &Path) -> Result<(), UsageError> {
+    match options {
+        [] => Ok(()),
+        _ => Err(UsageError(say!(
+            "{}: this holds many ranks, and {} is about a single profile",
+            path.display(),
+            options.join(", ")
+        ))),
+    }
 }
 
 /// The file to write, which can be written and isn't the profile.

@@ -116,6 +116,11 @@ pub struct ShapeArguments {
 }
 
 impl ShapeArguments {
+    /// Whether none are told.
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty() && self.dimensions.is_empty()
+    }
+
     /// Contents of inputs, each as `NAME=WHAT`, and sizes of dimensions, each as `NAME=N`.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -17,14 +17,17 @@ use opscope_formats::chrome;
 use opscope_formats::reading::Stop;
 use opscope_model::{Model, Shapes};
 use opscope_open::{Progress, Source};
+use opscope_reach::holds_ranks;
 use opscope_run::Interrupt;
 use opscope_say::{say, word};
 use opscope_trace::Trace;
 use opscope_web::graph::Graph;
-use opscope_web::{Change, Embedded, Ended, Loader, Problem, Reading, Server, Subject};
+use opscope_web::{Change, Embedded, Ended, Loader, Problem, Reading, Server, ServerError, Subject};
 use serde_json::{Value, json};
 
+use super::cluster::page;
 use super::html::{self, Content, Origin, against_of, command_line, name_of, with_page};
+use super::report::refuse_options;
 use super::run::ShapeArguments;
 use super::stamp::Stamp;
 use super::{analyze, limit};
@@ -40,6 +43,7 @@ Examples:
   opscope serve run.db --model model.onnx              with what the model's graph tells
   opscope serve trace_view.json --port 9000 --no-open
   opscope serve profile.json --idle 2h                 ends when nobody has looked for two hours
+  opscope serve profiling_data/                        many ranks: who costs a step how much, drawn
 
 The page is that of 'opscope report', of profiles of any size: it asks for the parts of the timeline
 that it shows. It is there at once, and says how far the reading is. Ctrl-C ends the server.
@@ -54,7 +58,8 @@ on both sides, and open the address in the browser before you:
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, after_help = "See the examples with --help.")]
 pub struct Arguments {
-    /// Profiles: files of any format, raw directories of Ascend, or folders of outputs
+    /// Profiles: files of any format, raw directories of Ascend, or folders of outputs; or a folder or set of many
+    /// ranks
     #[arg(value_name = "PROFILE", required = true)]
     paths: Vec<PathBuf>,
 
@@ -93,6 +98,11 @@ pub struct Arguments {
 /// When a profile or the model isn't there, no port can be had, or no profile can be read.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     arguments.paths.iter().try_for_each(|path| profile::check_presence(path))?;
+    let of_ranks = arguments.paths.iter().find(|path| holds_ranks(path));
+    if let Some(path) = of_ranks {
+        refuse_options(&of_one_profile(arguments), path)?;
+        return serve_ranks(path, arguments, terminal);
+    }
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let request = interrupt::of_waiting();
@@ -111,12 +121,54 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         request,
         terminal: *terminal,
     };
+    let none_left = || failed.load(Ordering::Relaxed) == arguments.paths.len();
+    run_server(server, arguments, request, terminal, |server| {
+        server.run(profiles, || request.is_requested() || none_left(), arguments.idle)
+    })
+}
+
+/// Serves a run on many ranks.
+fn serve_ranks(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if arguments.paths.len() > 1 {
+        let text =
+            say!("{}: this holds many ranks; give it alone, as the folder above all ranks", path.display());
+        return Err(UsageError(text).into());
+    }
+    let request = interrupt::of_waiting();
+    let server = Server::bind(arguments.port)?;
+    let failed = Arc::new(AtomicBool::new(false));
+    let ranks =
+        page::Served { path: path.to_owned(), failed: Arc::clone(&failed), request, terminal: *terminal };
+    run_server(server, arguments, request, terminal, |server| {
+        let is_over = || request.is_requested() || failed.load(Ordering::Relaxed);
+        server.run_ranks(ranks, is_over, arguments.idle)
+    })
+}
+
+/// The options that were given and are about single profiles.
+fn of_one_profile(arguments: &Arguments) -> Vec<&'static str> {
+    let given = [
+        ("--model", arguments.model.is_some()),
+        ("--target", arguments.target.is_some()),
+        ("--slices", arguments.slices.is_some()),
+        ("--input, --dim", !arguments.shapes.is_empty()),
+    ];
+    given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+}
+
+/// Says where the server listens, and has it answer until it is told to end.
+fn run_server(
+    server: Server,
+    arguments: &Arguments,
+    request: &Interrupt,
+    terminal: &Terminal,
+    run: impl FnOnce(Server) -> Result<Ended, ServerError>,
+) -> anyhow::Result<Exit> {
     terminal.print(&format!("{}\n", server.url()))?;
     let port = server.port();
     terminal.note(&say!("from another machine: ssh -L {port}:127.0.0.1:{port} HOST; Ctrl-C ends it"));
     let doorstep = (!arguments.no_open && has_desktop()).then(|| open_browser(&server)).flatten();
-    let none_left = || failed.load(Ordering::Relaxed) == arguments.paths.len();
-    let ended = server.run(profiles, || request.is_requested() || none_left(), arguments.idle);
+    let ended = run(server);
     doorstep.into_iter().for_each(|file| drop(fs::remove_file(file)));
     opscope_files::discard_unfinished();
     match ended? {

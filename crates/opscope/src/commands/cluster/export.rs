@@ -153,7 +153,10 @@ fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::
 }
 
 /// Numbers such as `0-3,49`.
-fn parse_numbers<N: Copy + Ord + std::str::FromStr + TryFrom<i64>>(
+///
+/// # Errors
+/// When it is anything else.
+pub fn parse_numbers<N: Copy + Ord + std::str::FromStr + TryFrom<i64>>(
     text: &str,
 ) -> Result<BTreeSet<N>, String> {
     /// More than any run has.

@@ -7,16 +7,20 @@ mod experts;
 mod export;
 mod import;
 mod info;
+pub mod page;
 mod queries;
 mod slow;
-mod source;
+pub mod source;
 mod sql;
 mod summary;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use opscope_reach::{Findings, Stage};
 use opscope_say::{say, word};
 
+use super::html::HtmlArguments;
 use crate::exit::Exit;
 use crate::report::cluster;
 use crate::terminal::Terminal;
@@ -28,6 +32,7 @@ Examples:
   opscope cluster profiling_data/ --json | jq .suspects
   opscope cluster host0/ host1/ host2/               one run, collected in several folders
   opscope cluster profiling_data/ --fail-above 5%    for continuous integration
+  opscope cluster profiling_data/ --html ranks.html  the same with pictures, as a page in one file
   opscope cluster slow profiling_data/ --rank 49     the operators in which a rank differs from its peers
   opscope cluster summary profiling_data/ --by stage where steps go
   opscope cluster comm profiling_data/ --group dp    collectives: waiting, transfer, bandwidth
@@ -65,6 +70,9 @@ pub struct Arguments {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    page: HtmlArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -109,7 +117,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(Command::Import(arguments)) => return import::execute(arguments, terminal),
         None => {}
     }
+    let inputs: Vec<&Path> = arguments.source.paths.iter().map(PathBuf::as_path).collect();
+    arguments.page.check(&inputs)?;
     let findings = arguments.source.examine(terminal)?;
+    if let Some(output) = &arguments.page.html {
+        page::write(&findings, &arguments.source, output, terminal)?;
+    }
     match arguments.json {
         true => terminal.print(&cluster::to_json(&findings).to_text()?)?,
         false => terminal.print(&cluster::to_text(&findings, &arguments.source.paths, terminal.width()))?,

@@ -4,6 +4,8 @@ mod compare;
 mod exported;
 mod imported;
 mod info;
+mod page;
+mod page_timeline;
 mod reason;
 mod screen;
 mod suspects;
@@ -18,6 +20,8 @@ pub use compare::compare;
 pub use exported::tables;
 pub use imported::{imported_json, imported_text};
 pub use info::{info_json, info_text};
+pub use page::RanksPage;
+pub use page_timeline::Drawn;
 pub use screen::{losses, to_json, to_text};
 pub use suspects::{innocent_text, suspect_text, suspects_json, suspects_text};
 pub use tables::{

@@ -16,24 +16,18 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
     let costs = &findings.costs;
     let mut text = format!("{}\n\n", heading(findings));
     if costs.replay_error > LARGEST_ERROR {
-        text.push_str(&say!(
-            "A step takes {} ms. No costs are told: the run, replayed as it is, differs by {:.1} % from what was \
-             measured, so that replaying it otherwise would say nothing.\n",
-            bold(&milliseconds(costs.step_ns)),
-            100.0 * costs.replay_error
-        ));
+        text.push_str(&untold(findings));
     } else {
         text.push_str(&reachable(findings));
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
             true => table(findings, 0..costs.suspects.len(), width),
-            false => say!(
-                "No rank or link stands out; the step's own noise is ± {:.1} %.\n{}",
-                100.0 * costs.noise_ns / costs.step_ns,
-                match costs.suspects.is_empty() {
+            false => nobody(
+                findings,
+                &match costs.suspects.is_empty() {
                     true => String::new(),
                     false => format!("\n{}", table(findings, 0..costs.suspects.len(), width)),
-                }
+                },
             ),
         });
     }
@@ -42,8 +36,39 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
     text
 }
 
+/// The time of a step as it is and as it would be, and where nobody stands out, that.
+pub fn headline(findings: &Findings) -> String {
+    let costs = &findings.costs;
+    match costs.suspects.iter().any(|suspect| suspect.is_named) {
+        _ if costs.replay_error > LARGEST_ERROR => untold(findings),
+        true => reachable(findings),
+        false => reachable(findings) + &nobody(findings, ""),
+    }
+}
+
+/// Why no costs are told.
+fn untold(findings: &Findings) -> String {
+    let costs = &findings.costs;
+    say!(
+        "A step takes {} ms. No costs are told: the run, replayed as it is, differs by {:.1} % from what was \
+         measured, so that replaying it otherwise would say nothing.\n",
+        bold(&milliseconds(costs.step_ns)),
+        100.0 * costs.replay_error
+    )
+}
+
+/// That nobody is named, with a table of those whom others hide.
+fn nobody(findings: &Findings, hidden: &str) -> String {
+    let costs = &findings.costs;
+    say!(
+        "No rank or link stands out; the step's own noise is ± {:.1} %.\n{}",
+        100.0 * costs.noise_ns / costs.step_ns,
+        hidden
+    )
+}
+
 /// The extent of the examination.
-fn heading(findings: &Findings) -> String {
+pub fn heading(findings: &Findings) -> String {
     let here = findings.run.ranks.len();
     let missing = findings.discovery.missing();
     let ranks = match missing.is_empty() {
@@ -81,7 +106,8 @@ fn reachable(findings: &Findings) -> String {
     )
 }
 
-fn account(findings: &Findings) -> String {
+/// Where a step goes.
+pub fn account(findings: &Findings) -> String {
     let account = findings.account();
     say!(
         "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}",
@@ -94,7 +120,7 @@ fn account(findings: &Findings) -> String {
 }
 
 /// How far the hosts' clocks are known, and which are far off.
-fn clocks(findings: &Findings) -> String {
+pub fn clocks(findings: &Findings) -> String {
     /// A clock that is ahead by more is told, in nanoseconds.
     const FAR: f64 = 1e9;
     let hosts = &findings.clocks.hosts;
@@ -114,7 +140,7 @@ fn clocks(findings: &Findings) -> String {
     let middle = offsets.get(offsets.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
     for host in hosts.iter().filter(|host| (host.offset_ns - middle).abs() > FAR) {
         let (name, off) = (printable(&host.host), (host.offset_ns - middle) / 1e9);
-        let side = if off > 0.0 { "ahead" } else { "behind" };
+        let side = word(if off > 0.0 { "ahead" } else { "behind" });
         text.push_str(&say!("; {name} was {:.1} s {side}", off.abs()));
     }
     text

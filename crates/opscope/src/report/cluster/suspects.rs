@@ -49,24 +49,29 @@ pub fn table(findings: &Findings, chosen: std::ops::Range<usize>, width: Option<
     ];
     let mut table = Table::new(columns);
     for index in chosen {
-        let suspect = &findings.costs.suspects[index];
-        let mut why = sentence(&findings.evidence[index]);
-        if !suspect.is_named {
-            why.push_str(word("; hidden by others"));
-        }
-        if suspect.is_weak {
-            why.push_str(word("; it has too few peers for certainty"));
-        }
-        table.row([
-            TableCell::from(number(findings, index)),
-            opscope_say::sentence(&findings.name_of(&suspect.who)).into_owned().into(),
-            format!("{} ms", milliseconds(suspect.saves_ns.max(0.0))).into(),
-            format!("{} ms", milliseconds(suspect.alone_ns.max(0.0))).into(),
-            say!("step {}", suspect.since).into(),
-            why.into(),
-        ]);
+        table.row(cells(findings, index).map(TableCell::from));
     }
     table.to_text(width)
+}
+
+/// A suspect's cells: number, who, costs a step, alone, since, why.
+pub fn cells(findings: &Findings, index: usize) -> [String; 6] {
+    let suspect = &findings.costs.suspects[index];
+    let mut why = sentence(&findings.evidence[index]);
+    if !suspect.is_named {
+        why.push_str(word("; hidden by others"));
+    }
+    if suspect.is_weak {
+        why.push_str(word("; it has too few peers for certainty"));
+    }
+    [
+        number(findings, index),
+        opscope_say::sentence(&findings.name_of(&suspect.who)).into_owned(),
+        format!("{} ms", milliseconds(suspect.saves_ns.max(0.0))),
+        format!("{} ms", milliseconds(suspect.alone_ns.max(0.0))),
+        say!("step {}", suspect.since),
+        why,
+    ]
 }
 
 /// A suspect's number: those whose intervals overlap share one.

@@ -16,6 +16,13 @@ pub struct Named {
     table: Table,
 }
 
+impl Named {
+    /// Its rows for programs.
+    pub fn to_json(&self) -> Value {
+        self.table.to_json()
+    }
+}
+
 /// A form of tables.
 #[derive(Clone, Copy, Debug)]
 pub enum TablesForm {
