@@ -1,7 +1,7 @@
 // The pictures of the README, in a real browser: the page of a profile that the program generates, of the mask
 // detector before and after its change (page/mask.mjs), and of a sample model that runs here. Only that one's times
 // are measured, so that the others are the same each time.
-// usage: OPSCOPE=target/release/opscope node pictures.mjs [FOLDER]     docs/pictures by default
+// usage: OPSCOPE=target/release/opscope node pictures.mjs [FOLDER [NAME…]]     docs/pictures and all by default
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -22,6 +22,8 @@ const [before, after] = mask_detector(folder);
 program("report", after, "--against", before, "-o", "compared.html", "-q");
 program("sample", MODEL, "-o", "model.onnx", "-q");
 program("run", "model.onnx", "-n", "12", "--html", "model.html", "-q");
+program("sample", "cluster", "-o", folder, "--ranks", "64", "--steps", "4", "-q");
+program("report", "cluster_64_ranks_seed_1/db", "-o", "ranks.html", "-q");
 
 const PICTURES = [
   { name: "overview", file: "profile", hash: "#/overview", ready: ".overview" },
@@ -33,10 +35,13 @@ const PICTURES = [
   } },
   { name: "model", file: "model", hash: "#/model", ready: "main#screen canvas" },
   { name: "compare", file: "compared", hash: "#/compare", ready: ".waterfall" },
+  { name: "ranks", file: "ranks", hash: "#/ranks?sel=link:0-28", ready: ".heat-canvas", height: 1300 },
 ];
 fs.mkdirSync(to, { recursive: true });
-for (const { name, file, hash, ready, then } of PICTURES) {
-  const { page, seen, close } = await open(path.join(folder, `${file}.html`), { hash, width: 1360, height: 760 });
+// Those that are named alone, if any is.
+const wanted = process.argv.slice(3);
+for (const { name, file, hash, ready, then, height } of PICTURES.filter((it) => wanted.length === 0 || wanted.includes(it.name))) {
+  const { page, seen, close } = await open(path.join(folder, `${file}.html`), { hash, width: 1360, height: height ?? 760 });
   await page.waitForSelector(ready);
   await then?.(page);
   await settled(page);
