@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { shipped } from "./shipped.mjs";
 
 // Bytes at most, as text and packed.
-const PAGES = { profile: [350_000, 90_000], ranks: [150_000, 40_000] };
+const PAGES = { profile: [350_000, 90_000], ranks: [150_000, 45_000] };
 let kept = true;
 for (const [name, [most, most_packed]] of Object.entries(PAGES)) {
   const page = shipped(/** @type {any} */ (name));
