@@ -38,7 +38,7 @@ const PICTURES = [
   { name: "ranks", file: "ranks", hash: "#/ranks?sel=link:0-28", ready: ".heat-canvas", height: 1300 },
 ];
 fs.mkdirSync(to, { recursive: true });
-// Those that are named alone, if any is.
+// The names of pictures to take alone, if any is told.
 const wanted = process.argv.slice(3);
 for (const { name, file, hash, ready, then, height } of PICTURES.filter((it) => wanted.length === 0 || wanted.includes(it.name))) {
   const { page, seen, close } = await open(path.join(folder, `${file}.html`), { hash, width: 1360, height: height ?? 760 });

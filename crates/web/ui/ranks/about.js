@@ -1,4 +1,4 @@
-// What was read of the run, what is missing or damaged, and how the page is made.
+// The facts of the run: what was read, what is missing or damaged, and how the page is made.
 
 import { h } from "../parts/dom.js";
 import { t, word } from "../locale/texts.js";

@@ -1,4 +1,4 @@
-// What a picture of ranks shows where there are more of them than it has pixels: of each stretch of ranks (and steps)
+// Stretches of ranks, for pictures of more of them than there are pixels: of each stretch of ranks (and steps)
 // the greatest value, and whose that is.
 
 /**

@@ -55,7 +55,7 @@ function paint_row(pen, { drawn, view, width, palette, types, selected, step_nam
     const slice = slices[at];
     if (drawn.start[slice] > view[1]) break;
     const [left, right] = [Math.max(NAMES, x_of(drawn.start[slice])), Math.min(width, x_of(drawn.start[slice] + drawn.duration[slice]))];
-    // What ends in a pixel that has a slice already would not be seen.
+    // A slice that ends in a pixel that has one already would not be seen.
     if (right - left < 0.5 && Math.floor(right) === painted && slice !== selected) continue;
     painted = Math.floor(right);
     const wide = Math.max(1, right - left - (right - left > 3 ? 1 : 0));

@@ -16,7 +16,7 @@ export function make_run(report, columns) {
   const links = columns.table("links");
   /** @type {Map<Measure, Float64Array>} */
   const values = new Map();
-  // Those that weren't recorded stand among the others.
+  // Ranks that weren't recorded stand among the others.
   const order = [...Array.from(numbers, (number, index) => ({ number, index })), ...report.cluster.missing.map((number) => ({ number, index: -1 }))].sort((a, b) => a.number - b.number);
   const index_of = new Map(Array.from(numbers, (number, index) => [number, index]));
   return {
@@ -59,7 +59,7 @@ export function account_rows(run, by) {
 /** The properties that steps can be told by. */
 const GROUPINGS = ["step", "host", "stage", "dp", "tp", "ep", "cp", "rank"];
 
-/** Those of a run. @param {Run} run */
+/** The properties that a run has. @param {Run} run */
 export function groupings(run) {
   return GROUPINGS.filter((it) => it === "rank" || it in run.report.summary);
 }

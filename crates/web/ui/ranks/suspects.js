@@ -1,4 +1,4 @@
-// What a step costs, and who costs it how much: the headline and the suspects, one of them with its evidence.
+// The headline, which says what a step costs, and the suspects, one of them with its evidence.
 
 import { h, fill } from "../parts/dom.js";
 import { effect, untracked } from "../state/signal.js";
@@ -85,7 +85,7 @@ export function suspects(app) {
   }
 }
 
-/** What it costs a step, with the interval where there is one. @param {Suspect} suspect */
+/** Its cost to a step, with the interval where there is one. @param {Suspect} suspect */
 function interval({ saves_ns, low_ns, high_ns }) {
   const saves = about(Math.max(0, saves_ns));
   return low_ns === null || high_ns === null ? saves : t("saves_between", { saves, low: about(low_ns), high: about(high_ns) });

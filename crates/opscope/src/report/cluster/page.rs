@@ -165,7 +165,7 @@ fn ranks(findings: &Findings) -> Table {
     table
 }
 
-/// What a step of a rank goes for, rank by rank.
+/// The parts of each rank's steps, rank by rank.
 struct Cells {
     /// The numbers of all steps in order.
     steps: Vec<i32>,

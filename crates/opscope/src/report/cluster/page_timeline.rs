@@ -177,7 +177,7 @@ impl Drawn {
         to_bytes("timeline", &self.tables())
     }
 
-    /// What is drawn of how much, and why that.
+    /// The choice that is drawn, of how much, and why that.
     pub fn facts(&self, findings: &Findings) -> Value {
         json!({
             "why": self.why,
