@@ -223,8 +223,9 @@ fn waits_on_device(ranks: &Ranks, part: &Part, within: Span) -> Option<bool> {
     (all > 0).then(|| waiting as f64 / all as f64 > MOST)
 }
 
-/// Computing tasks, collectives and copies of a rank that ended until a moment; a collective's tasks are one.
-fn device_tasks(database: &Connection, until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
+/// Computing tasks, collectives and copies of a rank, a collective's tasks as one. All of the run count: the vendor's
+/// tool hands SQLite the moment until which as bytes of a NumPy number, beside which every number is less.
+fn device_tasks(database: &Connection, _until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     let names = |table: &str| {
         let mut names: NumberMap<i64, i64> = NumberMap::default();
@@ -237,7 +238,7 @@ fn device_tasks(database: &Connection, until: i64, steps: &mut Vec<Step>) -> rus
     let mut collectives: HashMap<i64, Span> = HashMap::new();
     let tasks = each_row(database, "TASK", &["startNs", "endNs", "taskType", "globalTaskId"], |row| {
         let (Some(start), Some(end)) = (whole(row, 0), whole(row, 1)) else { return };
-        if start < 0 || end > until {
+        if start < 0 {
             return;
         }
         let (span, id) = (Span { start, end }, whole(row, 3));

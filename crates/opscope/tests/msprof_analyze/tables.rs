@@ -95,12 +95,31 @@ fn are_equal(table: &str, column: &str, ours: &Value, theirs: &Value) -> bool {
     }
 }
 
+/// Leaves out the shortest idle stretches of each rank: of equals any may be the last of a list.
+fn leave_out_shortest(rows: &mut Vec<Vec<Value>>) {
+    let [rank, length] = [0, 3];
+    let mut shortest: BTreeMap<i64, f64> = BTreeMap::new();
+    let of = |row: &[Value]| match (&row[rank], &row[length]) {
+        (Value::Integer(rank), Value::Real(length)) => (*rank, *length),
+        other => panic!("a rank and a length: {other:?}"),
+    };
+    for (rank, length) in rows.iter().map(|row| of(row)) {
+        let least = shortest.entry(rank).or_insert(length);
+        *least = least.min(length);
+    }
+    rows.retain(|row| of(row).1 > shortest[&of(row).0]);
+    assert!(!rows.is_empty(), "all stretches are as long");
+}
+
 /// Asserts that tables have the same columns and, in any order, the same rows.
 pub fn assert_same(table: &str, ours: &Contents, theirs: &Contents, of: &str) {
     assert_eq!(ours.columns, theirs.columns, "{of}: columns of {table}");
     assert_eq!(ours.rows.len(), theirs.rows.len(), "{of}: rows of {table}");
     let sorted = |contents: &Contents| {
         let mut rows = contents.rows.clone();
+        if table == "FreeAnalysis" {
+            leave_out_shortest(&mut rows);
+        }
         rows.sort_by_cached_key(|row| key(table, &contents.columns, row));
         rows
     };
