@@ -2,6 +2,7 @@
 
 import { embedded, is_report, served } from "./data/source.js";
 import { parse_link } from "./state/link.js";
+import { opening } from "./parts/opening.js";
 import { waiting_room } from "./parts/waiting_room.js";
 import { chooser } from "./parts/chooser.js";
 import { make_app, apply_link, address_of } from "./state/app.js";
@@ -18,31 +19,14 @@ import { SCREEN_VIEWS } from "./screens/screens.js";
 async function start() {
   const root = document.getElementById("app");
   if (!root) return;
-  try {
-    if (is_report()) {
-      show(root, make_app(await embedded()), null);
-    } else {
-      document.getElementById("fallback")?.remove();
-      first_words();
-      const source = served();
-      const { p, b } = parse_link(location.hash).state;
-      await waiting_room(root, source, p);
-      if (b !== null) await waiting_room(root, source, b);
-      show(root, make_app(await source.open(p, b)), source);
-    }
-    document.getElementById("fallback")?.remove();
-  } catch (error) {
-    // The text that stands in the page goes on being what there is.
-    console.error(error);
-    first_words();
-    const hint = error instanceof Error && "hint" in error ? String(error.hint) : "";
-    fill(root, h("p", { class: "failed", role: "alert" }, t(is_report() ? "failed" : "served_failed", { why: error instanceof Error ? error.message : String(error) })), hint === "" ? null : h("p", { class: "failed" }, hint));
-  }
-}
-
-// Before a profile says in which language it begins.
-function first_words() {
-  speak(navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en");
+  await opening(root, is_report(), async () => {
+    if (is_report()) return show(root, make_app(await embedded()), null);
+    const source = served();
+    const { p, b } = parse_link(location.hash).state;
+    await waiting_room(root, source, p);
+    if (b !== null) await waiting_room(root, source, b);
+    show(root, make_app(await source.open(p, b)), source);
+  });
 }
 
 /** @param {HTMLElement} root @param {App} app @param {import("./data/source.js").ServedSource | null} source */

@@ -3,6 +3,7 @@
 
 import { effect, untracked } from "./state/signal.js";
 import { h, fill } from "./parts/dom.js";
+import { opening } from "./parts/opening.js";
 import { waiting_room } from "./parts/waiting_room.js";
 import { language_and_theme } from "./parts/language_and_theme.js";
 import { shown } from "./parts/text.js";
@@ -20,31 +21,12 @@ import { help_dialog, PARTS } from "./ranks/help.js";
 async function start() {
   const root = document.getElementById("app");
   if (!root) return;
-  try {
-    if (is_report()) {
-      const { run, drawn, ask } = await embedded();
-      show(root, make_app(run, drawn, ask), null);
-    } else {
-      document.getElementById("fallback")?.remove();
-      first_words();
-      const source = served();
-      await waiting_room(root, source, 0);
-      const { run, drawn, ask } = await source.open();
-      show(root, make_app(run, drawn, ask), source);
-    }
-    document.getElementById("fallback")?.remove();
-  } catch (error) {
-    // The text that stands in the page goes on being what there is.
-    console.error(error);
-    first_words();
-    const hint = error instanceof Error && "hint" in error ? String(error.hint) : "";
-    fill(root, h("p", { class: "failed", role: "alert" }, t(is_report() ? "failed" : "served_failed", { why: error instanceof Error ? error.message : String(error) })), hint === "" ? null : h("p", { class: "failed" }, hint));
-  }
-}
-
-// Before a run says in which language it begins.
-function first_words() {
-  speak(navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en");
+  await opening(root, is_report(), async () => {
+    const source = is_report() ? null : served();
+    if (source) await waiting_room(root, source, 0);
+    const { run, drawn, ask } = await (source ? source.open() : embedded());
+    show(root, make_app(run, drawn, ask), source);
+  });
 }
 
 /** @param {HTMLElement} root @param {RanksApp} app @param {ReturnType<typeof served> | null} source */
