@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use opscope_columns::Column;
 use opscope_files::{Batch, Draft, MappedFile};
 
 use crate::error::{Error, Result};
@@ -60,7 +61,7 @@ pub(super) fn divide(
 
 /// The starts at which each file but the first begins.
 fn bounds(text: &[u8], files: usize) -> Vec<i64> {
-    let mut starts: Vec<i64> = Split(text).filter_map(start_of).collect();
+    let mut starts: Column<i64> = Split(text).filter_map(start_of).collect();
     starts.sort_unstable();
     (1..files).filter_map(|file| starts.get(file * starts.len() / files).copied()).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use opscope_columns::Column;
+
 use crate::parallel;
 use crate::text::digits::Whole;
 use crate::text::numbers;
@@ -23,10 +25,40 @@ pub(super) struct Lane {
 /// an instruction or two where a call for any text takes twenty.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    pub(super) text: Vec<u8>,
+    /// The text of earlier events, once there is much of it: more than a million iterations have a gigabyte.
+    settled: Column<u8>,
+    text: Vec<u8>,
 }
 
+/// From so many bytes on, text is put aside.
+const MUCH: usize = 16 << 20;
+
 impl Events {
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self) {
+        self.settled.extend_from_slice(&self.text);
+        self.text.clear();
+    }
+
+    /// Moves other events behind these.
+    pub(super) fn append(&mut self, mut others: Self) {
+        self.settle();
+        self.settled.append(&mut others.settled);
+        self.text = others.text;
+    }
+
+    /// Writes the events as the first of a list: without the comma before them.
+    pub(super) fn write_first(&self, out: &mut (dyn Write + Send)) -> std::io::Result<()> {
+        let (first, rest) = if self.settled.is_empty() {
+            (&self.text[..], &[][..])
+        } else {
+            (&self.settled[..], &self.text[..])
+        };
+        out.write_all(first.get(1..).unwrap_or_default())?;
+        out.write_all(rest)
+    }
+
     #[inline(always)]
     fn raw(&mut self, text: &str) -> &mut Self {
         self.text.extend_from_slice(text.as_bytes());
@@ -41,6 +73,9 @@ impl Events {
 
     #[inline(always)]
     fn name<const PIECES: usize>(&mut self, name: [&str; PIECES]) -> &mut Self {
+        if self.text.len() >= MUCH {
+            self.settle();
+        }
         self.raw(",{\"name\":\"");
         name.into_iter().for_each(|piece| push_json_inner(&mut self.text, piece));
         self.raw("\"")
@@ -251,11 +286,39 @@ pub(super) fn write_all(
     write: impl Fn(usize, &mut Events) + Sync,
 ) -> std::io::Result<()> {
     let chunk = |number: usize, text: &mut Vec<u8>| {
-        let mut events = Events { text: std::mem::take(text) };
+        let mut events = Events { text: std::mem::take(text), ..Events::default() };
         for index in number * CHUNK..((number + 1) * CHUNK).min(count) {
             write(index, &mut events);
         }
         *text = events.text;
     };
     parallel::texts(count.div_ceil(CHUNK), chunk, |text| out.write_all(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_events_are_one_list_in_their_order() {
+        let long = "x".repeat(1_000);
+        let events = |numbers: std::ops::Range<u64>| {
+            let mut events = Events::default();
+            for number in numbers {
+                events.slice([&long], Lane { pid: 1, tid: number }, 0, 1, None, |_| {});
+            }
+            events
+        };
+        let count = 2 * MUCH as u64 / 1_000;
+        let mut all = events(0..count);
+        assert!(!all.settled.is_empty(), "there is much of it");
+        all.append(events(count..2 * count));
+        all.append(events(2 * count..2 * count + 3));
+        let mut out = b"[".to_vec();
+        all.write_first(&mut out).expect("memory takes it");
+        out.push(b']');
+        let list: Vec<serde_json::Value> = serde_json::from_slice(&out).expect("a list");
+        let lanes: Vec<u64> = list.iter().filter_map(|event| event["tid"].as_u64()).collect();
+        assert_eq!(lanes, (0..2 * count + 3).collect::<Vec<u64>>());
+    }
 }

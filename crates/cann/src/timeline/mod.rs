@@ -144,7 +144,7 @@ pub(crate) fn each_timeline(
         ExportLayout::Current => lanes,
         ExportLayout::Classic => lanes.with_names_of_2022(),
     };
-    let steps = steps::steps(view);
+    let mut steps = steps::steps(view);
     let marks = device_marks(view);
     let collectives = Collectives::new(view);
     let shows_overlap = choice.shows(Layer::Overlap) && wanted.contains(&Timeline::Whole);
@@ -198,18 +198,19 @@ pub(crate) fn each_timeline(
                     write_other_recorders(trace, view, &lanes, &mut small);
                 }
                 if !steps.is_empty() && choice.shows_steps() {
-                    let shown = shown_steps(view, steps::steps(view));
+                    // This timeline is the last.
+                    let shown = shown_steps(view, std::mem::take(&mut steps));
                     device::steps(view, &lanes, &shown, false, &mut small);
                 }
                 if has_ranges && choice.shows(Layer::Program) {
                     let marks = choice.shows_marks().then_some(&marks);
-                    small.text.extend(own_ranges(view, &lanes, marks, false).text);
+                    small.append(own_ranges(view, &lanes, marks, false));
                 }
             }
         }
         save(timeline, &mut |out| {
             out.write_all(b"[")?;
-            out.write_all(small.text.get(1..).unwrap_or_default())?;
+            small.write_first(out)?;
             let shows = |layer| timeline == Timeline::Whole && choice.shows(layer);
             if timeline == Timeline::Tasks || shows(Layer::Hardware) {
                 write_all(out, tasks.tasks.len(), |i, events| tasks.write(view, &lanes, i, events))?;
