@@ -47,7 +47,7 @@ test("a profile has the slices that were written, at their times", () => {
   const calls = profile.rows.find((it) => it.kind === "calls" && it.depth === 0);
   assert.equal(profile.item_name(calls.index.item[0]), "CreateMultipleStreamsFromFile");
   assert.equal(calls.index.duration[0], 5_645_000_000);
-  assert.equal(profile.iterations.length, 20);
+  assert.equal(profile.iterations.count, 20);
   assert.equal(profile.operators[0].type, "Conv2D");
   assert.equal(profile.row_of(calls.first), calls);
   assert.equal(profile.row_of(profile.count), null);
@@ -67,7 +67,7 @@ test("the union of streams is busy whenever any of them is", () => {
 
 test("a range says busy and idle, the costliest operators and the gaps", () => {
   const profile = open(story());
-  const one = profile.iterations[5];
+  const one = profile.iterations.at(5);
   const found = window_of(profile, [one.start, one.start + one.duration]);
   assert.equal(found.groups.length, 1);
   assert.ok(found.groups[0].busy > one.duration * 0.8 && found.groups[0].busy <= one.duration);
@@ -129,7 +129,7 @@ test("sorting puts what isn't known last both ways", () => {
 });
 
 test("filters are understood part by part", () => {
-  const subject = { name: "/backbone/conv1/Conv", type: "Conv + Relu", unit: "ai-core", stream: "3", data_type: "float16", shapes: "1x3x8x8", time: 60_000 };
+  const subject = { name: "/backbone/conv1/Conv", type: "Conv + Relu", unit: "ai-core", stream: "3", data_type: "float16", shapes: "1x3x8x8", mean: 60_000 };
   const yes = (text) => passes(parse_filter(text).terms, subject);
   assert.ok(yes(""));
   assert.ok(yes("conv1"));

@@ -100,6 +100,50 @@ test("a coarser tile stands in until the finer one is there, and slices in two t
   assert.equal(tiles.columns_of(4, near, 1000, category).bucket, 8);
 });
 
+/** Answers whatever is asked until nothing is. */
+async function answer_all(asked, settle) {
+  for (let at = asked.findIndex((it) => !it.done_with); at >= 0; at = asked.findIndex((it) => !it.done_with)) {
+    asked[at].done_with = true;
+    asked[at].done();
+    await settle();
+  }
+}
+
+test("tiles seen longest ago go where a page would hold too much, and what is in sight stays", async () => {
+  const { asked, tiles, settle } = by_hand(2 ** 50);
+  const rows = Array.from({ length: 64 }, (_, at) => at);
+  const view = (at) => [at * 1e9, at * 1e9 + 16_000];
+  for (let at = 0; at < 60; at += 1) {
+    tiles.want({ rows, view: view(at), across: 1000 });
+    await answer_all(asked, settle);
+  }
+  const before = asked.length;
+  tiles.want({ rows, view: view(59), across: 1000 });
+  assert.equal(asked.length, before, "the latest view is whole");
+  assert.ok(tiles.columns_of(63, view(59), 1000, [0, 0, 0, 0, 0, 0, 0]));
+  tiles.want({ rows, view: view(0), across: 1000 });
+  assert.equal(asked.length, before + 1, "the first view has to come again");
+});
+
+test("a row that is laid out in the place of its last view has nothing of that left", async () => {
+  const { asked, tiles, settle } = by_hand();
+  const [wide, near] = [[0, 64_000], [512, 8_512]];
+  const category = [10, 20, 30, 40, 50, 60, 70];
+  const laid = (view) => {
+    const { fine, wide, counts, fine_item, wide_item, id } = tiles.columns_of(4, view, 1000, category);
+    const some = (columns) => Object.fromEntries(Object.entries(columns).map(([name, it]) => [name, Array.from(it).slice(0, wide.count)]));
+    return structuredClone({ fine: { ...fine }, wide: some({ start: wide.start, duration: wide.duration, category: wide.category, wide_item, id }), counts, fine_item });
+  };
+  for (const view of [wide, near]) {
+    tiles.want({ ...ROW, view });
+    await answer_all(asked, settle);
+  }
+  const first = laid(wide);
+  const other = laid(near);
+  assert.notDeepEqual(other, first);
+  assert.deepEqual(laid(wide), first);
+});
+
 test("a question that fails is asked again by the next move", async () => {
   const { asked, tiles, settle } = by_hand();
   tiles.want({ ...ROW, view: [0, 1000] });

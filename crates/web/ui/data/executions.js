@@ -37,7 +37,7 @@ export function per_inference(profile, slices) {
     if (at >= 0) sums.set(at, (sums.get(at) ?? 0) + profile.duration[slice] - inner[slice]);
   }
   return [...sums].sort((a, b) => a[0] - b[0]).flatMap(([at, time]) => {
-    const it = profile.iterations[at];
+    const it = profile.iterations.at(at);
     return it ? [{ number: it.number, time: profile.ns(time), warm_up: it.warm_up }] : [];
   });
 }

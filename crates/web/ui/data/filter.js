@@ -3,7 +3,7 @@
 
 import { parse_duration } from "../parts/units.js";
 
-/** @typedef {{ name: string, type: string, unit: string, stream: string, data_type: string, shapes: string, time: number }} Subject */
+/** @typedef {{ name: string, type: string, unit: string, stream: string, data_type: string, shapes: string, mean: number }} Subject `mean` is the time of one execution */
 /** @typedef {{ field: "name" | "type" | "unit" | "stream" | "data_type" | "shapes", test: (text: string) => boolean, negative: boolean } | { field: "time", test: (time: number) => boolean, negative: boolean }} Term */
 
 /** @type {Record<string, "name" | "type" | "unit" | "stream" | "data_type" | "shapes">} */
@@ -48,7 +48,7 @@ export function parse_filter(text) {
  * @param {Subject} subject
  */
 export function passes(terms, subject) {
-  return terms.every((it) => (it.field === "time" ? it.test(subject.time) : it.test(subject[it.field])) !== it.negative);
+  return terms.every((it) => (it.field === "time" ? it.test(subject.mean) : it.test(subject[it.field])) !== it.negative);
 }
 
 /** @param {string} sign @param {number} limit @returns {(time: number) => boolean} */

@@ -158,6 +158,8 @@ export function make_profile(report, columns, guests = 0) {
       const row = rows_by_first[low - 1];
       return row && slice < row.first + row.count ? row : null;
     },
+    /** The inference of a slice. @param {number} slice */
+    iteration_of: (slice) => iterations.at(column("iteration")[slice] - 1),
     /** Whether a slice is none of the columns'. @param {number} slice */
     is_guest: (slice) => slice >= slices.count,
     /**
@@ -244,14 +246,27 @@ function row_key(group, facts) {
   return [place, facts.kind, facts.process ?? "", facts.of, facts.number ?? "", facts.copy, facts.depth].join("/");
 }
 
-/** @param {Table} table @param {(number: number) => string} text @returns {Iteration[]} */
+// Columns as they came: a long run has a hundred thousand, whose objects would take more memory than the rest of the page.
+/** @param {Table} table @param {(number: number) => string} text */
 function iterations_of(table, text) {
   const [number, start, duration, recorded, warm_up, measured, slice, model] =
     ["number", "start", "duration", "recorded", "warm_up", "measured", "slice", "model"].map((it) => table.numbers(it));
-  return Array.from({ length: table.count }, (_, at) => ({
-    number: number[at], start: start[at], duration: duration[at], recorded: recorded[at] === 1, warm_up: warm_up[at] === 1,
-    measured: measured[at] === 1, slice: slice[at] - 1, model: text(model[at]),
-  }));
+  return {
+    count: table.count, number, start, duration, recorded, warm_up, measured,
+    /** @param {number} index @returns {Iteration | undefined} */
+    at(index) {
+      if (!(index >= 0 && index < table.count)) return undefined;
+      return {
+        number: number[index], start: start[index], duration: duration[index], recorded: recorded[index] === 1, warm_up: warm_up[index] === 1,
+        measured: measured[index] === 1, slice: slice[index] - 1, model: text(model[index]),
+      };
+    },
+    /** The first for which something holds, or -1. @param {(index: number) => boolean} holds */
+    first_where(holds) {
+      for (let index = 0; index < table.count; index += 1) if (holds(index)) return index;
+      return -1;
+    },
+  };
 }
 
 /** @param {Table} table @param {(number: number) => string} text @param {Report} report @returns {Operator[]} */

@@ -5,8 +5,14 @@ import { signal } from "../state/signal.js";
 
 const BUCKETS = 512;
 const MOST_BYTES = 32e6;
+// An array's own, beside its numbers.
+const BYTES_OF_ARRAY = 200;
+// Of a bucket that is laid for painting, and of a slice that stands alone.
+const BYTES_OF_FINE = 8 + 4 + 3 * 2 + 1;
+const BYTES_OF_WIDE = 2 * 8 + 2 * 4 + 2;
 const COARSER = 14;
 const MOST_ROWS = 64;
+const MOST_LAID = 2 * MOST_ROWS;
 // Where an answer of some size comes with fewer bytes a millisecond, a moving view makes do with half as many buckets.
 const SLOW = 4000;
 const OF_SOME_SIZE = 32e3;
@@ -34,6 +40,8 @@ export function make_tiles(ask, end, clock = REAL) {
   const kept = new Map();
   /** @type {Map<number, Laid>} */
   const laid = new Map();
+  /** @type {Map<number, ArrayBuffer>} */
+  const rooms = new Map();
   const arrived = signal(0);
   let bytes = 0;
   let asking = false;
@@ -113,18 +121,26 @@ export function make_tiles(ask, end, clock = REAL) {
       const part = (/** @type {string} */ name) => column(fine, name).slice(at, at + fines[tile]);
       const slices = (/** @type {string} */ name) => column(wide, name).slice(beyond, beyond + wides[tile]);
       const key = `${row[tile]}/${question.level}/${number[tile]}`;
-      kept.delete(key);
-      kept.set(key, /** @type {Tile} */ ({ bucket: part("bucket"), busy: part("busy"), count: part("count"), item: part("item"), longest: part("longest"),
-        start: slices("start"), duration: slices("duration"), wide_item: slices("item"), id: slices("id") }));
+      forget(key);
+      const made = /** @type {Tile} */ ({ bucket: part("bucket"), busy: part("busy"), count: part("count"), item: part("item"), longest: part("longest"),
+        start: slices("start"), duration: slices("duration"), wide_item: slices("item"), id: slices("id") });
+      kept.set(key, made);
+      bytes += bytes_of(made);
       at += fines[tile];
       beyond += wides[tile];
     }
-    bytes += answer.size;
-    // The oldest go first, a quarter at a time: what is in sight was asked for last.
-    if (bytes > MOST_BYTES) {
-      for (const key of [...kept.keys()].slice(0, Math.ceil(kept.size / 4))) kept.delete(key);
-      bytes *= 0.75;
+    // The oldest go first: what is in sight was asked for last.
+    for (const key of kept.keys()) {
+      if (bytes <= MOST_BYTES) break;
+      forget(key);
     }
+  }
+
+  /** @param {string} key */
+  function forget(key) {
+    const tile = kept.get(key);
+    if (tile) bytes -= bytes_of(tile);
+    kept.delete(key);
   }
 
   /**
@@ -146,7 +162,14 @@ export function make_tiles(ask, end, clock = REAL) {
         for (let at = 0; at < fresh.fine.count; at += 1) fresh.fine.category[at] = category[fresh.fine_item[at]];
         for (let at = 0; at < fresh.wide.count; at += 1) fresh.wide.category[at] = category[fresh.wide_item[at]];
       }
+      laid.delete(row);
       laid.set(row, fresh);
+      // Rows that were scrolled away longest ago are laid anew when they come back.
+      const [oldest] = laid.keys();
+      if (laid.size > MOST_LAID) {
+        laid.delete(oldest);
+        rooms.delete(oldest);
+      }
       return fresh;
     }
     return null;
@@ -164,13 +187,7 @@ export function make_tiles(ask, end, clock = REAL) {
     const fines = tiles.reduce((sum, it) => sum + it.bucket.length, 0);
     const wides = tiles.reduce((sum, it) => sum + it.start.length, 0);
     const size = 2 ** level;
-    /** @type {Laid} */
-    const out = {
-      key, merged: 0, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size,
-      fine: { count: fines, bucket: new Uint16Array(fines), busy: new Uint8Array(fines), category: new Uint16Array(fines), longest: new Float64Array(fines) },
-      wide: { count: 0, start: new Float64Array(wides), duration: new Float64Array(wides), category: new Uint16Array(wides) },
-      counts: new Uint16Array(fines), fine_item: new Uint32Array(fines), wide_item: new Uint32Array(wides), id: new Uint32Array(wides),
-    };
+    const out = empty(row, fines, wides, { key, merged: 0, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size });
     let at = 0;
     tiles.forEach((tile, number) => {
       out.fine.busy.set(tile.busy, at);
@@ -194,6 +211,34 @@ export function make_tiles(ask, end, clock = REAL) {
   }
 
   /**
+   * Columns for so many buckets and slices. Those of a row lie in one buffer that is used again: a view that moves
+   * would leave behind some megabytes with each picture, which the browser only gives back much later.
+   * @param {number} row @param {number} fines @param {number} wides
+   * @param {Pick<Laid, "key" | "merged" | "of" | "origin" | "bucket" | "end">} head @returns {Laid}
+   */
+  function empty(row, fines, wides, head) {
+    const wanted = fines * BYTES_OF_FINE + wides * BYTES_OF_WIDE;
+    let buffer = rooms.get(row);
+    if (!buffer || buffer.byteLength < wanted) {
+      buffer = new ArrayBuffer(Math.ceil(wanted * 1.25));
+      rooms.set(row, buffer);
+    }
+    const room = buffer;
+    // Wide numbers come first, so that each column has its alignment.
+    let offset = 0;
+    /** @template T @param {new (buffer: ArrayBuffer, offset: number, count: number) => T} Column @param {number} bytes @param {number} count */
+    const column = (Column, bytes, count) => {
+      offset += bytes * count;
+      return new Column(room, offset - bytes * count, count);
+    };
+    const [longest, start, duration] = [fines, wides, wides].map((count) => column(Float64Array, 8, count));
+    const [fine_item, wide_item, id] = [fines, wides, wides].map((count) => column(Uint32Array, 4, count));
+    const [bucket, category, counts, wide_category] = [fines, fines, fines, wides].map((count) => column(Uint16Array, 2, count));
+    const busy = column(Uint8Array, 1, fines);
+    return { ...head, fine: { count: fines, bucket, busy, category, longest }, wide: { count: 0, start, duration, category: wide_category }, counts, fine_item, wide_item, id };
+  }
+
+  /**
    * The paint of a row at a moment, within `near` ticks: one slice, or several by number, share and the longest.
    * @param {number} row @param {number} time @param {number} near
    */
@@ -210,6 +255,11 @@ export function make_tiles(ask, end, clock = REAL) {
     const at = fine.bucket.findIndex((number) => number + reach > bucket && number <= bucket + reach - 1);
     return at < 0 ? null : { count: it.counts[at], share: fine.busy[at] / 255, item: it.fine_item[at], start: it.origin + fine.bucket[at] * it.bucket, duration: fine.longest[at] };
   }
+}
+
+/** The memory of a tile. @param {Tile} tile */
+function bytes_of(tile) {
+  return Object.values(tile).reduce((sum, column) => sum + column.byteLength + BYTES_OF_ARRAY, 0);
 }
 
 /** The level whose bucket is a device pixel or less, and more than half of one. @param {Span} view @param {number} across */

@@ -29,7 +29,7 @@ export function slice_label(profile, slice) {
   const item = profile.item[slice];
   const kind = profile.items.kind[item];
   if (kind === ITEM.inference || kind === ITEM.unrecorded) {
-    const iteration = profile.iterations[profile.column("iteration")[slice] - 1];
+    const iteration = profile.iteration_of(slice);
     if (iteration) return t(iteration.warm_up ? (iteration.recorded ? "warm_up_n" : "unrecorded_warm_up_n") : iteration.recorded ? "inference_n" : "unrecorded_n", { number: iteration.number });
   }
   return item_label(profile, item);
@@ -55,7 +55,7 @@ export function slice_sentence(profile, slice) {
 /** @param {Profile} profile @param {number} slice @returns {number | null} */
 export function share_of_inference(profile, slice) {
   if (profile.items.kind[profile.item[slice]] !== ITEM.task) return null;
-  const iteration = profile.iterations[profile.column("iteration")[slice] - 1];
+  const iteration = profile.iteration_of(slice);
   return iteration && iteration.duration > 0 ? profile.duration[slice] / iteration.duration : null;
 }
 

@@ -93,7 +93,7 @@ function slice_card(app, slice) {
   const { profile } = app;
   const item = profile.item[slice];
   const row = profile.row_of(slice);
-  const iteration = profile.iterations[profile.column("iteration")[slice] - 1];
+  const iteration = profile.iteration_of(slice);
   const operator = profile.operators[profile.items.operator[item] - 1];
   const inner = profile.column("inner")[slice];
   const wait = profile.column("wait")[slice];

@@ -18,16 +18,16 @@ const EDGE = { left: 64, right: 14, top: 14, bottom: 26 };
 export function inference_plot(app) {
   const { profile } = app;
   const list = profile.iterations;
-  const canvas = h("canvas", { class: "plot", role: "img", "aria-label": t("inference_plot", { n: count(list.length) }) });
+  const canvas = h("canvas", { class: "plot", role: "img", "aria-label": t("inference_plot", { n: count(list.count) }) });
   const tip = h("div", { class: "tip", hidden: true, role: "presentation" });
-  const has_unrecorded = list.some((it) => !it.recorded);
+  const has_unrecorded = list.first_where((at) => !list.recorded[at]) >= 0;
   const legend = h("ul", { class: "legend inline" },
     h("li", null, h("span", { class: "dot", "aria-hidden": "true" }), t("recorded")),
-    list.some((it) => it.warm_up) ? h("li", null, h("span", { class: "dot hollow", "aria-hidden": "true" }), t("warm_up")) : null,
+    list.first_where((at) => list.warm_up[at] === 1) >= 0 ? h("li", null, h("span", { class: "dot hollow", "aria-hidden": "true" }), t("warm_up")) : null,
     has_unrecorded ? h("li", null, h("span", { class: "dot square", "aria-hidden": "true" }), t("not_recorded")) : null);
   const element = h("div", { class: "plot-box" }, canvas, tip, legend, h("details", null, h("summary", null, t("as_table")), table()));
-  const durations = list.map((it) => profile.ns(it.duration));
-  const sorted = durations.filter((_, at) => list[at].measured).sort((a, b) => a - b);
+  const durations = Float64Array.from(list.duration, profile.ns);
+  const sorted = durations.filter((_, at) => list.measured[at] === 1).sort();
   const quarter = (/** @type {number} */ share) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
   const fence = quarter(0.75) + 3 * (quarter(0.75) - quarter(0.25));
   const most = durations.reduce((a, b) => Math.max(a, b), 0) * 1.08 || 1;
@@ -42,8 +42,8 @@ export function inference_plot(app) {
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     let best = -1;
     let least = 14 ** 2;
-    list.forEach((_, at) => {
-      const far = (x_of(at) - x) ** 2 + (y_of(durations[at]) - y) ** 2;
+    durations.forEach((duration, at) => {
+      const far = (x_of(at) - x) ** 2 + (y_of(duration) - y) ** 2;
       if (far < least) [least, best] = [far, at];
     });
     return best;
@@ -68,13 +68,14 @@ export function inference_plot(app) {
     drawing() {
       const { canvas: paper, drawn } = svg_pen();
       paint(/** @type {CanvasRenderingContext2D} */ (paper.getContext("2d")));
-      return drawing(app.palette.peek(), width, HEIGHT, t("inference_plot", { n: count(list.length) }), drawn);
+      return drawing(app.palette.peek(), width, HEIGHT, t("inference_plot", { n: count(list.count) }), drawn);
     },
   };
 
   /** @param {number} at */
   function open(at) {
-    const it = list[at];
+    const it = list.at(at);
+    if (!it) return;
     app.view.value = within([it.start - it.duration * 0.05, it.start + it.duration * 1.05], app.bounds);
     if (it.slice >= 0) choose_slice(app, it.slice);
     app.screen.value = "timeline";
@@ -82,13 +83,13 @@ export function inference_plot(app) {
 
   /** @param {number} at */
   function name(at) {
-    const it = list[at];
-    return t(it.warm_up ? (it.recorded ? "warm_up_n" : "unrecorded_warm_up_n") : it.recorded ? "inference_n" : "unrecorded_n", { number: it.number });
+    const [number, warm_up, recorded] = [list.number[at], list.warm_up[at] === 1, list.recorded[at] === 1];
+    return t(warm_up ? (recorded ? "warm_up_n" : "unrecorded_warm_up_n") : recorded ? "inference_n" : "unrecorded_n", { number });
   }
 
   /** @param {number} at */
   function x_of(at) {
-    return EDGE.left + ((at + 0.5) / list.length) * (width - EDGE.left - EDGE.right);
+    return EDGE.left + ((at + 0.5) / list.count) * (width - EDGE.left - EDGE.right);
   }
 
   /** @param {number} time */
@@ -131,32 +132,39 @@ export function inference_plot(app) {
       pen.stroke();
       pen.setLineDash([]);
     }
-    const size = Math.max(1.2, Math.min(4, (width - EDGE.left) / list.length / 3));
+    const size = Math.max(1.2, Math.min(4, (width - EDGE.left) / list.count / 3));
     let named = 0;
     let right = -100;
-    list.forEach((it, at) => {
-      const [x, y] = [x_of(at), y_of(durations[at])];
-      pen.beginPath();
-      if (it.recorded) pen.arc(x, y, size, 0, 2 * Math.PI);
-      else pen.rect(x - size * 0.8, y - size * 0.8, size * 1.6, size * 1.6);
-      pen.strokeStyle = it.recorded ? palette.accent : palette.soft;
-      pen.fillStyle = it.warm_up ? palette.background : it.recorded ? palette.accent : palette.soft;
-      pen.fill();
-      pen.stroke();
-      if (it.measured && durations[at] > fence && sorted.length >= 8 && named < 8 && x - right > 26) {
+    // Of a hundred thousand dots most lie on one another: of those of one look, a pixel shows one.
+    const shown = new Uint8Array(Math.ceil(width) * HEIGHT);
+    durations.forEach((duration, at) => {
+      const [x, y] = [x_of(at), y_of(duration)];
+      const [recorded, warm_up] = [list.recorded[at] === 1, list.warm_up[at] === 1];
+      const [pixel, look] = [Math.floor(y) * Math.ceil(width) + Math.floor(x), 1 << (Number(recorded) + 2 * Number(warm_up))];
+      if ((shown[pixel] & look) === 0) {
+        shown[pixel] |= look;
+        pen.beginPath();
+        if (recorded) pen.arc(x, y, size, 0, 2 * Math.PI);
+        else pen.rect(x - size * 0.8, y - size * 0.8, size * 1.6, size * 1.6);
+        pen.strokeStyle = recorded ? palette.accent : palette.soft;
+        pen.fillStyle = warm_up ? palette.background : recorded ? palette.accent : palette.soft;
+        pen.fill();
+        pen.stroke();
+      }
+      if (list.measured[at] && duration > fence && sorted.length >= 8 && named < 8 && x - right > 26) {
         named += 1;
         right = x;
         pen.fillStyle = palette.text;
         pen.textAlign = "center";
-        pen.fillText(String(it.number), x, y - 10);
+        pen.fillText(String(list.number[at]), x, y - 10);
       }
     });
     pen.textAlign = "center";
     pen.fillStyle = palette.soft;
-    const every = Math.max(1, Math.ceil(list.length / Math.max(2, (width - EDGE.left) / 60)));
+    const apart = Math.max(1, Math.ceil(list.count / Math.max(2, (width - EDGE.left) / 60)));
     let last = "";
-    for (let at = 0; at < list.length; at += every) {
-      const text = String(list[at].number);
+    for (let at = 0; at < list.count; at += apart) {
+      const text = String(list.number[at]);
       if (text !== last) pen.fillText(text, x_of(at), HEIGHT - 11);
       last = text;
     }
@@ -166,8 +174,8 @@ export function inference_plot(app) {
   function table() {
     return h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("every_inference") }, h("table", { class: "simple" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, t("inference")), h("th", { scope: "col", class: "right" }, t("start")), h("th", { scope: "col", class: "right" }, t("duration")))),
-      h("tbody", null, list.slice(0, 1000).map((it, at) => h("tr", null, h("th", { scope: "row" }, h("button", { class: "plain link", on: { click: () => open(at) } }, name(at))),
-        h("td", { class: "right" }, about(profile.ns(it.start))), h("td", { class: "right" }, about(profile.ns(it.duration))))))),
-      list.length > 1000 ? h("p", { class: "soft" }, t("first_rows", { n: count(1000), all: count(list.length) })) : null);
+      h("tbody", null, Array.from({ length: Math.min(1000, list.count) }, (_, at) => h("tr", null, h("th", { scope: "row" }, h("button", { class: "plain link", on: { click: () => open(at) } }, name(at))),
+        h("td", { class: "right" }, about(profile.ns(list.start[at]))), h("td", { class: "right" }, about(durations[at])))))),
+      list.count > 1000 ? h("p", { class: "soft" }, t("first_rows", { n: count(1000), all: count(list.count) })) : null);
   }
 }

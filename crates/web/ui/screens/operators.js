@@ -49,6 +49,10 @@ export function operators_screen(app) {
   /** @type {ReturnType<typeof make_grid<TableRow>> | null} */
   let grid = null;
   let grid_for = "";
+  // The latest question to the table and its answer: another order of the rows needs no new one.
+  let asked = "";
+  /** @type {ReturnType<typeof table_of>} */
+  let answer = { rows: [], whole: 0 };
 
   const stops = [
     effect(() => { if (query.value !== app.query.value) query.value = app.query.value; }),
@@ -66,7 +70,9 @@ export function operators_screen(app) {
       const span = app.marked.value;
       const selection = app.selection.value;
       const type = selection?.kind === "type" && grouping === "operator" ? selection.type : null;
-      const answer = table_of(profile, { grouping, terms, span });
+      const question = JSON.stringify([grouping, app.query.value, span]);
+      if (question !== asked) answer = table_of(profile, { grouping, terms, span });
+      asked = question;
       const sort = app.sort.value ?? "-time";
       rows = sorted(profile, type === null ? answer.rows : answer.rows.filter((it) => it.type === type), sort);
       const key = `${grouping}/${span !== null}`;
@@ -114,7 +120,7 @@ export function operators_screen(app) {
       const item = item_of(profile, row.name);
       if (item >= 0) choose_slice(app, profile.item.indexOf(item));
     } else if (row.iteration !== null) {
-      const slice = profile.iterations[row.iteration].slice;
+      const slice = profile.iterations.at(row.iteration)?.slice ?? -1;
       if (slice >= 0) app.selection.value = { kind: "slice", slice };
     }
     app.says.value = `${named(row.name)}, ${about(row.time)}, ${percent(row.share)}`;

@@ -20,7 +20,7 @@ export function overview_screen(app) {
   const { overview } = app.profile;
   /** @type {(() => void)[]} */
   const stops = [];
-  const plot = app.profile.iterations.length > 0 ? inference_plot(app) : null;
+  const plot = app.profile.iterations.count > 0 ? inference_plot(app) : null;
   if (plot) stops.push(plot.dispose);
   const element = h("div", { class: "page overview" },
     h("h1", { class: "unseen" }, t("screen_overview")),

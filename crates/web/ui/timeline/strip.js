@@ -117,12 +117,12 @@ export function make_strip(app) {
         if (high > 0) ink.fillRect(x, 2 + (number + 1) * room - Math.max(0.6, high), 1, Math.max(0.6, high));
       }
     });
-    const ticks = app.profile.iterations.filter((it) => it.recorded);
+    const { count, start, recorded } = app.profile.iterations;
     ink.fillStyle = palette.soft;
     let before = -2;
-    for (const it of ticks) {
-      const x = Math.round(((it.start - bounds[0]) / (bounds[1] - bounds[0])) * width);
-      if (x - before < 2) continue;
+    for (let at = 0; at < count; at += 1) {
+      const x = Math.round(((start[at] - bounds[0]) / (bounds[1] - bounds[0])) * width);
+      if (!recorded[at] || x - before < 2) continue;
       ink.fillRect(x, HEIGHT - TICKS, 1, TICKS - 2);
       before = x;
     }
