@@ -221,7 +221,13 @@ fn what_is_about_a_single_profile_is_refused_of_many_ranks_and_the_reason_is_sai
     // A set of several runs doesn't know which one is meant; nothing is written.
     place.done(&["cluster", "import", &runs, "-o", "set", "--run", "one"]);
     place.done(&["cluster", "import", &runs, "-o", "set", "--run", "two"]);
-    place.fails(1, &["one", "two"], &["report", "set", "-o", "a.html"]);
+    place.fails(1, &["one, two: give --run"], &["report", "set", "-o", "a.html"]);
+    place.fails(1, &["no run three"], &["report", "set", "-o", "a.html", "--run", "three"]);
+    let told = ["single profile", "--run"];
+    place.fails(2, &told, &["report", &place.sample("mask-ssd"), "-o", "a.html", "--run", "two"]);
+    place.fails(2, &told, &["serve", "--no-open", &place.sample("mask-ssd"), "--run", "two"]);
+    place.done(&["report", "set", "-o", "reported.html", "--run", "two"]);
+    assert!(page(&place.path("reported.html")).0["source"].as_str().unwrap().ends_with("--run two"));
     place.done(&["cluster", "set", "--run", "two", "--html", "two.html"]);
     assert!(page(&place.path("two.html")).0["source"].as_str().unwrap().ends_with("--run two"));
     assert!(!place.path("a.html").exists());

@@ -28,6 +28,7 @@ Examples:
   opscope report after.db --against before.db                 with what changed, drawn
   opscope report PROF_000001_…/ --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s    with its roofline
   opscope report profiling_data/ -o ranks.html                many ranks: who costs a step how much, drawn
+  opscope report set --run second                             one of the runs of a set of many ranks
 
 The file holds the page and the profile: it opens in any browser from a disk or an e-mail, and asks
 nothing of any network. It shows the timeline (W and S zoom, A and D move), the operators with every
@@ -78,6 +79,10 @@ pub struct Arguments {
     #[arg(long, default_value = "1000000", value_name = "N|all", value_parser = parse_slices)]
     slices: usize,
 
+    /// The run of a set that has several
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+
     #[command(flatten)]
     ceiling: CeilingArguments,
 
@@ -101,10 +106,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let output = output(arguments)?;
     if holds_ranks(&arguments.path) {
         refuse_options(&of_one_profile(arguments), &arguments.path)?;
-        let source = SourceArguments::at(&arguments.path);
+        let source = SourceArguments::at(&arguments.path, arguments.run.as_deref());
         page::write(&source.examine(terminal)?, &source, &output, terminal)?;
         return Ok(Exit::Done);
     }
+    refuse_run(arguments.run.as_deref(), &arguments.path)?;
     let source = Source::at(&arguments.path)?;
     if source.is_model() {
         let text = say!(
@@ -159,6 +165,20 @@ pub fn refuse_options(options: &[&str], path: &Path) -> Result<(), UsageError> {
             "{}: this holds many ranks, and {} is about a single profile",
             path.display(),
             options.join(", ")
+        ))),
+    }
+}
+
+/// Refuses the name of a run for a profile that is no set.
+///
+/// # Errors
+/// When there is one.
+pub fn refuse_run(run: Option<&str>, path: &Path) -> Result<(), UsageError> {
+    match run {
+        None => Ok(()),
+        Some(_) => Err(UsageError(say!(
+            "{}: this is a single profile, and --run chooses one of a set of many ranks",
+            path.display()
         ))),
     }
 }

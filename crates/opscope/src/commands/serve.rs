@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::cluster::page;
 use super::html::{self, Content, Origin, against_of, command_line, name_of, with_page};
-use super::report::refuse_options;
+use super::report::{refuse_options, refuse_run};
 use super::run::ShapeArguments;
 use super::stamp::Stamp;
 use super::{analyze, limit};
@@ -88,6 +88,10 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = limit)]
     idle: Option<Duration>,
 
+    /// The run of a set that has several
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+
     #[command(flatten)]
     shapes: ShapeArguments,
 }
@@ -103,6 +107,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         refuse_options(&of_one_profile(arguments), path)?;
         return serve_ranks(path, arguments, terminal);
     }
+    refuse_run(arguments.run.as_deref(), &arguments.paths[0])?;
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let request = interrupt::of_waiting();
@@ -137,8 +142,13 @@ fn serve_ranks(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyho
     let request = interrupt::of_waiting();
     let server = Server::bind(arguments.port)?;
     let failed = Arc::new(AtomicBool::new(false));
-    let ranks =
-        page::Served { path: path.to_owned(), failed: Arc::clone(&failed), request, terminal: *terminal };
+    let ranks = page::Served {
+        path: path.to_owned(),
+        run: arguments.run.clone(),
+        failed: Arc::clone(&failed),
+        request,
+        terminal: *terminal,
+    };
     run_server(server, arguments, request, terminal, |server| {
         let is_over = || request.is_requested() || failed.load(Ordering::Relaxed);
         server.run_ranks(ranks, is_over, arguments.idle)

@@ -73,6 +73,8 @@ fn source_words(source: &SourceArguments) -> String {
 pub struct Served {
     /// The folder, or the set.
     pub path: PathBuf,
+    /// The run of a set that has several.
+    pub run: Option<String>,
     /// Whether it couldn't be examined.
     pub failed: Arc<AtomicBool>,
     /// Whoever wants to stop.
@@ -102,7 +104,7 @@ impl RanksLoader for Served {
 
 impl Served {
     fn examine(&self, reading: &Reading) -> anyhow::Result<Examined> {
-        let source = SourceArguments::at(&self.path);
+        let source = SourceArguments::at(&self.path, self.run.as_deref());
         reading.step(stage_name(Stage::Looking));
         let request = self.request;
         let stop = Stop::when(move || request.is_made());

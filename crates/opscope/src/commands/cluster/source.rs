@@ -24,9 +24,9 @@ pub struct SourceArguments {
 }
 
 impl SourceArguments {
-    /// A single folder, or a set of one run.
-    pub fn at(path: &Path) -> Self {
-        Self { paths: vec![path.to_owned()], run: None }
+    /// A single folder, or a run of a set.
+    pub fn at(path: &Path, run: Option<&str>) -> Self {
+        Self { paths: vec![path.to_owned()], run: run.map(str::to_owned) }
     }
 
     /// Opens the profiles.
