@@ -65,6 +65,17 @@ test("the union of streams is busy whenever any of them is", () => {
   assert.deepEqual([...union.start].map((it, at) => [it, union.duration[at]]), [[0, 15], [20, 10], [60, 5]]);
 });
 
+test("inferences of a stretch are those that overlap it, and of many no more than asked for and one", () => {
+  const { iterations } = open(story());
+  const all = Array.from({ length: iterations.count }, (_, at) => iterations.at(at));
+  const end = Math.max(...all.map((it) => it.start + it.duration));
+  for (const [from, to] of [[0, end], [0, 1], [end - 1, end + 1], [end, end + 1], ...all.map((it) => [it.start + it.duration, it.start + 3 * it.duration])]) {
+    const expected = all.flatMap((it, at) => (it.recorded && it.start < to && it.start + it.duration > from ? [at] : []));
+    assert.deepEqual(iterations.within([from, to], 100), expected);
+  }
+  assert.equal(iterations.within([0, end], 4).length, 5);
+});
+
 test("a range says busy and idle, the costliest operators and the gaps", () => {
   const profile = open(story());
   const one = profile.iterations.at(5);

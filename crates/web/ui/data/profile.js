@@ -251,8 +251,22 @@ function row_key(group, facts) {
 function iterations_of(table, text) {
   const [number, start, duration, recorded, warm_up, measured, slice, model] =
     ["number", "start", "duration", "recorded", "warm_up", "measured", "slice", "model"].map((it) => table.numbers(it));
+  // The recorded ones by their start, and the longest of them: those of a stretch are found without a look at all.
+  const by_start = lazy(() => {
+    const order = Uint32Array.from({ length: table.count }, (_, index) => index).filter((index) => recorded[index] === 1);
+    return { order: order.sort((a, b) => start[a] - start[b]), longest: order.reduce((most, index) => Math.max(most, duration[index]), 0) };
+  });
   return {
     count: table.count, number, start, duration, recorded, warm_up, measured,
+    /** The recorded ones that overlap a stretch; of more than `most`, so many and one. @param {Span} span @param {number} most */
+    within([from, to], most) {
+      const { order, longest } = by_start();
+      const found = [];
+      for (let at = first_at_or_after(order, start, from - longest); at < order.length && start[order[at]] < to && found.length <= most; at += 1) {
+        if (start[order[at]] + duration[order[at]] > from) found.push(order[at]);
+      }
+      return found;
+    },
     /** @param {number} index @returns {Iteration | undefined} */
     at(index) {
       if (!(index >= 0 && index < table.count)) return undefined;
@@ -267,6 +281,17 @@ function iterations_of(table, text) {
       return -1;
     },
   };
+}
+
+/** Where the first begins at a moment or later. @param {Uint32Array} order by their start @param {Numbers} start @param {number} moment */
+function first_at_or_after(order, start, moment) {
+  let [low, high] = [0, order.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (start[order[middle]] < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** @param {Table} table @param {(number: number) => string} text @param {Report} report @returns {Operator[]} */

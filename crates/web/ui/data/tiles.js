@@ -4,7 +4,7 @@
 import { signal } from "../state/signal.js";
 
 const BUCKETS = 512;
-const MOST_BYTES = 32e6;
+const MOST_BYTES = 20e6;
 // An array's own, beside its numbers.
 const BYTES_OF_ARRAY = 200;
 // Of a bucket that is laid for painting, and of a slice that stands alone.

@@ -214,7 +214,7 @@ export function make_drawing(app, canvas) {
   /** @param {number} slice @param {number} from @param {number} to @param {number} top @param {number} height @param {Palette} palette */
   function hatch_warm_up(slice, from, to, top, height, palette) {
     const { profile } = app;
-    if (!profile.iteration_of(slice)?.warm_up || to - from < 4) return;
+    if (profile.iterations.warm_up[profile.column("iteration")[slice] - 1] !== 1 || to - from < 4) return;
     hatch(from, to - 1, top + 1, height - 2, palette);
   }
 
@@ -235,17 +235,16 @@ export function make_drawing(app, canvas) {
   // Every second inference is shaded, and that of the selected slice.
   /** @param {CanvasRenderingContext2D} ink @param {Palette} palette @param {number} width @param {number} height @param {(time: number) => number} x_of */
   function draw_inference_bands(ink, palette, width, height, x_of) {
-    const [from, to] = app.view.peek();
-    const { count, start, duration, number, recorded } = app.profile.iterations;
+    const { within, start, duration, number } = app.profile.iterations;
     const selection = app.selection.peek();
     const own = selection?.kind === "slice" ? app.profile.iteration_of(selection.slice) : undefined;
     if (own) {
       ink.fillStyle = palette.mark;
       ink.fillRect(x_of(own.start), 0, x_of(own.start + own.duration) - x_of(own.start), height);
     }
-    const visible = [];
-    for (let at = 0; at < count && width / visible.length >= 24; at += 1) if (recorded[at] && start[at] < to && start[at] + duration[at] > from) visible.push(at);
-    if (visible.length === 0 || width / visible.length < 24) return;
+    const most = Math.floor(width / 24);
+    const visible = within(app.view.peek(), most);
+    if (visible.length > most) return;
     ink.fillStyle = palette.shade;
     for (const at of visible) {
       const left = Math.max(0, x_of(start[at]));
