@@ -1,5 +1,6 @@
 """What every package of a program holds besides it: texts, licences, completions and the manual."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -44,7 +45,9 @@ def manual(words):
 
 
 def printed(command):
-    content = subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout
+    # Scripts and pages are made in one language, whatever the builder speaks.
+    environment = os.environ | {"OPSCOPE_LANG": "en"}
+    content = subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, env=environment).stdout
     if not content.strip():
         sys.exit(f"{pathlib.Path(command[0]).name} {' '.join(map(str, command[1:]))} printed nothing")
     return content

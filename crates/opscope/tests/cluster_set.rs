@@ -154,6 +154,9 @@ fn what_is_there_is_left_alone_and_other_data_are_refused() {
     place.fails(1, &["several runs, run, second", "--run"], &["cluster", "set"]);
     place.fails(1, &["no run third", "run, second"], &["cluster", "set", "--run", "third"]);
     let second = place.done(&["cluster", "set", "--run", "second", "--json"]).json();
+    place.fails(1, &["several runs, run, second", "--run-a"], &["cluster", "compare", "set", "set"]);
+    let of_both = ["cluster", "compare", "set", "set", "--run-a", "run", "--run-b", "second", "--json"];
+    assert_ne!(place.done(&of_both).json()["rows"], serde_json::json!([]));
     assert_eq!(second, place.done(&["cluster", &other, "--json"]).json());
 }
 

@@ -452,6 +452,12 @@ fn known_failures_are_explained_by_what_the_program_said() {
         let text = std::fs::read_to_string(place.path("stderr")).expect("text");
         assert!(text.contains(message) && text.contains(says), "{text}");
     }
+    // Of a program that says nothing, its status does, in every language.
+    for (language, says) in [("en", "ended by a signal"), ("zh", "被信号终止")] {
+        let command = ["collect", "--no-parse", "--lang", language, "--", "sh", "-c", "exit 137"];
+        let said = place.run(&command).stderr;
+        assert!(said.contains(says), "{said}");
+    }
     // A program that ends well has nothing to be explained.
     let answer = place.done(&["collect", "--no-parse", "--", "sh", "-c", &format!("echo '{loader}' >&2")]);
     assert!(!answer.stderr.contains("--enable-shared"), "{}", answer.stderr);

@@ -29,6 +29,11 @@ fn completions_know_the_commands_and_options() {
         let script = place.done(&["completions", shell]).stdout;
         assert!(script.contains("opscope") && script.contains("optimize"), "{shell}: {script}");
     }
+    for shell in ["zsh", "fish", "powershell", "elvish"] {
+        let script = place.done(&["completions", shell, "--lang", "zh"]).stdout;
+        assert!(script.contains("写出示例模型") && script.contains("optimize"), "{shell}: {script}");
+        assert!(!script.contains('\u{a0}'), "{shell}: {script}");
+    }
     let script = place.write("completion.bash", place.done(&["completions", "bash"]).stdout);
     let checked = std::process::Command::new("bash").arg("-n").arg(&script).status();
     assert!(checked.is_ok_and(|status| status.success()), "bash can't read the script");
@@ -41,6 +46,9 @@ fn the_manual_is_a_man_page_for_the_program_and_for_each_command() {
     assert!(page.contains(".TH opscope") && page.contains(".SH SUBCOMMANDS"), "{page}");
     let page = place.done(&["man", "run"]).stdout;
     assert!(page.contains(".TH opscope-run") && page.contains("onnxruntime"), "{page}");
+    let chinese = place.done(&["man", "run", "--lang", "zh"]).stdout;
+    assert!(chinese.contains(".SH 选项\n") && chinese.contains("\\-\\-threads"), "{chinese}");
+    assert!(!chinese.contains('\u{a0}') && !chinese.contains(".SH OPTIONS"), "{chinese}");
     place.fails(2, &["no command 'fly'"], &["man", "fly"]);
 }
 
@@ -134,6 +142,10 @@ fn topics_are_explained_in_two_languages_and_found_by_their_words() {
         assert!(page.contains(expected), "{words:?}: {page}");
     }
     assert!(place.done(&["explain", "--lang", "zh"]).stdout.contains("主题"));
+    for message in ["soft-link", "E10001", "status 137", "/usr/bin/python3 is soft link, not support"] {
+        let chinese = place.done(&["explain", message, "--lang", "zh"]).stdout;
+        assert!(chinese.lines().next().is_some_and(|title| !title.is_ascii()), "{chinese}");
+    }
     place.fails(1, &["nothing is known about 'memroy'", "did you mean 'memory'?"], &["explain", "memroy"]);
 }
 

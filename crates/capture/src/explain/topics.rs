@@ -113,6 +113,7 @@ pub fn of_metric(name: &str) -> Option<&'static Topic> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{PAGES, page};
     use super::*;
 
     #[test]
@@ -147,17 +148,22 @@ mod tests {
 
     #[test]
     fn pages_refer_only_to_pages_that_there_are_and_fit_the_screen() {
-        for page in TOPICS {
-            for text in [page.text, page.text_zh] {
+        let topics = TOPICS.iter().map(|it| (it.name, it.text, it.text_zh));
+        let pages = PAGES.iter().map(|it| (it.name, it.text, it.text_zh));
+        for (name, english, chinese) in topics.chain(pages) {
+            for text in [english, chinese] {
                 for (_, rest) in text.match_indices("opscope explain ").map(|(at, _)| text.split_at(at)) {
                     let word = rest["opscope explain ".len()..]
                         .split([' ', '\n', ',', '。', ',', '.', ';', ':'])
                         .next();
-                    assert!(word.is_some_and(|word| topic(word).is_some()), "{}: {word:?}", page.name);
+                    assert!(
+                        word.is_some_and(|word| topic(word).is_some() || page(word).is_some()),
+                        "{name}: {word:?}"
+                    );
                 }
-                assert!(text.lines().all(|line| line.chars().count() <= 120), "{}", page.name);
+                assert!(text.lines().all(|line| line.chars().count() <= 120), "{name}");
             }
-            assert!(page.text_zh.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)));
+            assert!(chinese.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter)));
         }
     }
 }

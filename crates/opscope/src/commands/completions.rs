@@ -4,6 +4,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::exit::Exit;
+use crate::help;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -24,9 +25,9 @@ pub struct Arguments {
 ///
 /// # Errors
 /// When standard output can't take it.
-pub fn execute(arguments: &Arguments, mut program: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
+pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut program, "opscope", &mut script);
-    terminal.print_data(&String::from_utf8_lossy(&script))?;
+    clap_complete::generate(arguments.shell, &mut help::in_language(program), "opscope", &mut script);
+    terminal.print_data(&help::with_blanks(&String::from_utf8_lossy(&script)))?;
     Ok(Exit::Done)
 }

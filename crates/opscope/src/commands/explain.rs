@@ -17,9 +17,7 @@ Examples:
   opscope explain E10001
   opscope explain \"error while loading shared libraries: libpython3.9.so.1.0\"
   ./program 2>&1 | tail -1 | xargs -0 opscope explain
-  opscope explain                            list the pages
-
-Pages about error messages are in English only.";
+  opscope explain                            list the pages";
 
 /// The options of `opscope explain`.
 #[derive(Debug, Args)]
@@ -71,6 +69,14 @@ pub fn of_rule(rule: &Rule, language: Language) -> String {
         .replace(&paragraph(&rule.source), &paragraph(&sentence(&rule.source)))
 }
 
+/// Title and text of a page in a language.
+pub fn of_page(page: &Page, language: Language) -> (&'static str, &'static str) {
+    match language {
+        Language::English => (page.title, page.text),
+        Language::Chinese => (page.title_zh, page.text_zh),
+    }
+}
+
 fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
     match language {
         Language::English => (topic.title, topic.text),
@@ -82,13 +88,13 @@ fn of_topic(topic: &Topic, language: Language) -> (&'static str, &'static str) {
 pub fn list(language: Language) -> String {
     let (topics, messages) = match language {
         Language::English => ("Topics", "Error messages"),
-        Language::Chinese => ("主题", "错误信息(英文)"),
+        Language::Chinese => ("主题", "错误信息"),
     };
     let line = |name: &str, title: &str| format!("  {} {title}\n", bold(&format!("{name:20}")));
     let mut text = format!("{topics}\n");
     TOPICS.iter().for_each(|topic| text.push_str(&line(topic.name, of_topic(topic, language).0)));
     text.push_str(&format!("\n{messages}\n"));
-    PAGES.iter().for_each(|page| text.push_str(&line(page.name, page.title)));
+    PAGES.iter().for_each(|page| text.push_str(&line(page.name, of_page(page, language).0)));
     text
 }
 
@@ -114,8 +120,8 @@ fn pages(text: &str, language: Language) -> Option<String> {
         let (title, page) = of_topic(topic, language);
         return Some(format!("{}\n\n{page}", bold(title)));
     }
-    let pages: Vec<String> =
-        found.iter().map(|page| format!("{}\n\n{}\n", bold(page.title), page.text)).collect();
+    let shown = found.into_iter().map(|page| of_page(page, language));
+    let pages: Vec<String> = shown.map(|(title, text)| format!("{}\n\n{text}\n", bold(title))).collect();
     (!pages.is_empty()).then(|| pages.join("\n"))
 }
 

@@ -1,9 +1,10 @@
 //! `opscope man`: the manual, from the same definitions as the help.
 
 use clap::{Args, Command};
-use opscope_say::say;
+use opscope_say::{say, word};
 
 use crate::exit::{Exit, UsageError};
+use crate::help;
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -25,6 +26,7 @@ pub struct Arguments {
 /// # Errors
 /// When there is no such command, or standard output can't take it.
 pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let program = help::in_language(program);
     let page = match &arguments.command {
         None => program,
         Some(name) => {
@@ -36,6 +38,28 @@ pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> 
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text)?;
-    terminal.print_data(&String::from_utf8_lossy(&text))?;
+    let page = help::with_blanks(&String::from_utf8_lossy(&text));
+    let lines = page.lines().map(|line| match line.strip_prefix(HEADING) {
+        Some(heading) => format!("{HEADING}{}\n", heading_of(heading)),
+        None => format!("{line}\n"),
+    });
+    terminal.print_data(&lines.collect::<String>())?;
     Ok(Exit::Done)
+}
+
+/// The begin of a line that is a heading.
+const HEADING: &str = ".SH ";
+
+/// A heading in the reader's language.
+fn heading_of(heading: &str) -> &str {
+    match heading {
+        "NAME" => word("NAME"),
+        "SYNOPSIS" => word("SYNOPSIS"),
+        "DESCRIPTION" => word("DESCRIPTION"),
+        "OPTIONS" => word("OPTIONS"),
+        "SUBCOMMANDS" => word("SUBCOMMANDS"),
+        "EXTRA" => word("EXTRA"),
+        "VERSION" => word("VERSION"),
+        other => other,
+    }
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use opscope_formats::megengine::analyze::profile_analyze;
+use opscope_formats::megengine::analyze::{HELP, asks_for_help, profile_analyze};
 
 use crate::exit::Exit;
 use crate::terminal::{DataOutput, harmless_about};
+use crate::{help, language};
 
 /// The command line of MegEngine's tool, which has conventions of its own: it is handed on as it is.
 #[derive(Debug, Args)]
@@ -39,6 +40,12 @@ pub fn run(arguments: Vec<OsString>) -> anyhow::Result<Exit> {
 /// When standard output can't take it.
 pub fn execute(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut output = DataOutput::new(io::stdout().lock());
+    if asks_for_help(&arguments.arguments) {
+        language::as_asked();
+        output.write_all(help::by_hand(HELP).as_bytes())?;
+        output.flush()?;
+        return Ok(Exit::Done);
+    }
     let mut complaints = Vec::new();
     let status = profile_analyze(&arguments.arguments, &mut output, &mut complaints);
     // Nobody reads them as data, and their words may be a stranger's.

@@ -62,6 +62,20 @@ pub fn by_hand(text: &str) -> String {
     }
 }
 
+/// A parser with its texts in the reader's language, for scripts and manuals that are made of it; what is printed of
+/// them is [`with_blanks`].
+pub fn in_language(command: Command) -> Command {
+    match chosen() {
+        Language::English => command,
+        Language::Chinese => said(command, usize::MAX, &mut Table),
+    }
+}
+
+/// A text with blanks in place of those that the parser must not break lines at.
+pub fn with_blanks(text: &str) -> String {
+    text.replace(UNBROKEN, " ")
+}
+
 /// The texts of the language that was chosen.
 struct Table;
 

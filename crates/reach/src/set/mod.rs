@@ -87,7 +87,9 @@ pub enum SetError {
         has: String,
     },
     /// There are several runs.
-    #[error("{path}: the set has several runs, {has}: give --run")]
+    #[error(
+        "{path}: the set has several runs, {has}: choose one with --run (cluster compare: --run-a, --run-b)"
+    )]
     ManyRuns {
         /// The set.
         path: PathBuf,

@@ -16,6 +16,7 @@ mod wrap;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
+pub use self::help::HELP;
 use self::options::Request;
 use self::report::Report;
 use super::Profile;
@@ -32,7 +33,7 @@ pub fn profile_analyze(arguments: &[OsString], output: &mut dyn Write, errors: &
     let mut say = |text: &str| drop(writeln!(errors, "{PROGRAM}: {}", text.replace(['\n', '\r'], " ")));
     let options = match options::parse(arguments) {
         Ok(Request::Analysis(options)) => options,
-        Ok(Request::Help) => return written(output.write_all(help::HELP.as_bytes()), &mut say),
+        Ok(Request::Help) => return written(output.write_all(HELP.as_bytes()), &mut say),
         Err(error) => {
             say(&format!("{error}; see --help"));
             return 2;
@@ -58,6 +59,11 @@ pub fn profile_analyze(arguments: &[OsString], output: &mut dyn Write, errors: &
             2
         }
     }
+}
+
+/// Whether a command line, without the program's name, asks for [`HELP`].
+pub fn asks_for_help(arguments: &[OsString]) -> bool {
+    matches!(options::parse(arguments), Ok(Request::Help))
 }
 
 /// The exit status after writing; a reader that has seen enough is no failure.

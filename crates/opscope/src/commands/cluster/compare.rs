@@ -12,6 +12,7 @@ use crate::terminal::Terminal;
 const EXAMPLES: &str = "\
 Examples:
   opscope cluster compare before/ after/
+  opscope cluster compare set set --run-a first --run-b second
   opscope cluster compare before/ after/ --json | jq '.rows[] | select(.verdict != \"within_noise\")'
 
 Steps of A are set against those of B: their length, the parts of a rank's mean step, what each kind of
@@ -31,6 +32,14 @@ pub struct Arguments {
     #[arg(value_name = "B")]
     after: PathBuf,
 
+    /// The run of A, where it is a set of several
+    #[arg(long, value_name = "NAME")]
+    run_a: Option<String>,
+
+    /// The run of B, where it is a set of several
+    #[arg(long, value_name = "NAME")]
+    run_b: Option<String>,
+
     /// Show differences within the noise as well
     #[arg(long)]
     all: bool,
@@ -45,8 +54,8 @@ pub struct Arguments {
 /// # Errors
 /// When nothing of a run can be compared across its ranks.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let before = SourceArguments::at(&arguments.before).examine(terminal)?;
-    let after = SourceArguments::at(&arguments.after).examine(terminal)?;
+    let before = SourceArguments::at(&arguments.before, arguments.run_a.as_deref()).examine(terminal)?;
+    let after = SourceArguments::at(&arguments.after, arguments.run_b.as_deref()).examine(terminal)?;
     let comparison = cluster::compare(&before, &after);
     match arguments.json {
         true => terminal.print(&comparison.to_json(&before, &after).to_text()?)?,

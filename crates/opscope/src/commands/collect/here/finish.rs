@@ -9,6 +9,7 @@ use opscope_trace::{Nanoseconds, units};
 
 use super::together::bring_together;
 use crate::commands::collect::reading::{Wanted, read};
+use crate::commands::explain::of_page;
 use crate::commands::html::HtmlArguments;
 use crate::exit::is_about_reader;
 use crate::terminal::{Terminal, bold, dim};
@@ -109,9 +110,10 @@ pub fn explain_end(plan: &Plan, status: u8, stderr_end: &str, terminal: &Termina
     terminal.note(&say!("{name} ended with status {status}"));
     // The last words of a program count more than its status.
     let said = explain::last_explained(stderr_end);
-    let by_status = || explain::explain(&say!("status {status}")).first().copied();
+    let by_status = || explain::explain(&format!("status {status}")).first().copied();
     let Some(page) = said.or_else(by_status) else { return };
-    terminal.note(&say!("{} (opscope explain {})\n{}", bold(page.title), page.name, dim(page.text)));
+    let (title, text) = of_page(page, opscope_say::chosen());
+    terminal.note(&say!("{} (opscope explain {})\n{}", bold(title), page.name, dim(text)));
 }
 
 fn tell_losses(outcome: &Outcome, terminal: &Terminal) {
