@@ -185,7 +185,7 @@ interface WindowAnswer {
 
 interface Items { count: number; kind: Numbers; name: Numbers; category: Numbers; unit: Numbers; operator: Numbers; task: Numbers }
 
-interface Iteration { number: number; start: number; duration: number; recorded: boolean; warm_up: boolean; measured: boolean; slice: number; model: string }
+interface Iteration { number: number; start: number; duration: number; recorded: boolean; warm_up: boolean; slice: number }
 
 interface Operator {
   row: number; name: string; type: string; shapes: string; data_type: string; engine_type: string; unit: string; stream: string;

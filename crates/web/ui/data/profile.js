@@ -1,6 +1,6 @@
 // A profile as the screens see it: facts as they came, rows with their index, items, operators, iterations.
 
-import { make_index } from "./row_index.js";
+import { make_index, first_from, first_place } from "./row_index.js";
 import { union_of } from "./union.js";
 import { make_graph } from "../graph/graph.js";
 
@@ -99,7 +99,7 @@ export function make_profile(report, columns, guests = 0) {
     });
   }
 
-  const iterations = iterations_of(columns.table("iterations"), text);
+  const iterations = iterations_of(columns.table("iterations"));
   const operators = operators_of(columns.table("operators"), text, report);
   const metrics = lazy(() => metrics_of(columns, text));
   const metric_names = lazy(() => {
@@ -148,14 +148,7 @@ export function make_profile(report, columns, guests = 0) {
     /** @param {number} slice @returns {Row | null} */
     row_of(slice) {
       if (slice >= slices.count) return rows_of_guests[slice - slices.count] ?? null;
-      let low = 0;
-      let high = rows_by_first.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if (rows_by_first[middle].first <= slice) low = middle + 1;
-        else high = middle;
-      }
-      const row = rows_by_first[low - 1];
+      const row = rows_by_first[first_place(0, rows_by_first.length, (at) => rows_by_first[at].first > slice) - 1];
       return row && slice < row.first + row.count ? row : null;
     },
     /** The inference of a slice. @param {number} slice */
@@ -247,51 +240,33 @@ function row_key(group, facts) {
 }
 
 // Columns as they came: a long run has a hundred thousand, whose objects would take more memory than the rest of the page.
-/** @param {Table} table @param {(number: number) => string} text */
-function iterations_of(table, text) {
-  const [number, start, duration, recorded, warm_up, measured, slice, model] =
-    ["number", "start", "duration", "recorded", "warm_up", "measured", "slice", "model"].map((it) => table.numbers(it));
+/** @param {Table} table */
+function iterations_of(table) {
+  const [number, start, duration, recorded, warm_up, measured, slice] =
+    ["number", "start", "duration", "recorded", "warm_up", "measured", "slice"].map((it) => table.numbers(it));
   // The recorded ones by their start, and the longest of them: those of a stretch are found without a look at all.
   const by_start = lazy(() => {
-    const order = Uint32Array.from({ length: table.count }, (_, index) => index).filter((index) => recorded[index] === 1);
-    return { order: order.sort((a, b) => start[a] - start[b]), longest: order.reduce((most, index) => Math.max(most, duration[index]), 0) };
+    const order = Uint32Array.from({ length: table.count }, (_, index) => index).filter((index) => recorded[index] === 1).sort((a, b) => start[a] - start[b]);
+    return { order, begins: Float64Array.from(order, (index) => start[index]), longest: order.reduce((most, index) => Math.max(most, duration[index]), 0) };
   });
   return {
     count: table.count, number, start, duration, recorded, warm_up, measured,
     /** The recorded ones that overlap a stretch; of more than `most`, so many and one. @param {Span} span @param {number} most */
     within([from, to], most) {
-      const { order, longest } = by_start();
+      const { order, begins, longest } = by_start();
       const found = [];
-      for (let at = first_at_or_after(order, start, from - longest); at < order.length && start[order[at]] < to && found.length <= most; at += 1) {
-        if (start[order[at]] + duration[order[at]] > from) found.push(order[at]);
+      for (let at = first_from(begins, from - longest, 0); begins[at] < to && found.length <= most; at += 1) {
+        if (begins[at] + duration[order[at]] > from) found.push(order[at]);
       }
       return found;
     },
     /** @param {number} index @returns {Iteration | undefined} */
     at(index) {
-      if (!(index >= 0 && index < table.count)) return undefined;
-      return {
-        number: number[index], start: start[index], duration: duration[index], recorded: recorded[index] === 1, warm_up: warm_up[index] === 1,
-        measured: measured[index] === 1, slice: slice[index] - 1, model: text(model[index]),
+      return number[index] === undefined ? undefined : {
+        number: number[index], start: start[index], duration: duration[index], recorded: !!recorded[index], warm_up: !!warm_up[index], slice: slice[index] - 1,
       };
     },
-    /** The first for which something holds, or -1. @param {(index: number) => boolean} holds */
-    first_where(holds) {
-      for (let index = 0; index < table.count; index += 1) if (holds(index)) return index;
-      return -1;
-    },
   };
-}
-
-/** Where the first begins at a moment or later. @param {Uint32Array} order by their start @param {Numbers} start @param {number} moment */
-function first_at_or_after(order, start, moment) {
-  let [low, high] = [0, order.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (start[order[middle]] < moment) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** @param {Table} table @param {(number: number) => string} text @param {Report} report @returns {Operator[]} */

@@ -37,6 +37,19 @@ export function make_index(start, duration, item) {
 }
 
 /**
+ * The first place, of those from `low` to before `high`, for which something holds that also holds behind it.
+ * @param {number} low @param {number} high @param {(at: number) => boolean} holds
+ */
+export function first_place(low, high, holds) {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
  * The first slice that begins at `time` or later, looked for from `low` on in steps that double.
  * @param {Float64Array} start @param {number} time @param {number} low
  */
@@ -49,13 +62,7 @@ export function first_from(start, time, low) {
     high += step;
     step *= 2;
   }
-  high = Math.min(high, count);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (start[middle] < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return first_place(low, Math.min(high, count), (at) => start[at] >= time);
 }
 
 /**
@@ -63,14 +70,7 @@ export function first_from(start, time, low) {
  * @param {RowIndex} index @param {number} time
  */
 export function first_ending_after(index, time) {
-  let low = 0;
-  let high = index.count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (index.start[middle] + index.duration[middle] <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return first_place(0, index.count, (at) => index.start[at] + index.duration[at] > time);
 }
 
 /**

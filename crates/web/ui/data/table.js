@@ -153,17 +153,9 @@ export function sorted(profile, rows, sort) {
   const key = sort.replace(/^-/, "");
   const sign = sort.startsWith("-") ? -1 : 1;
   const value = (/** @type {TableRow} */ it) => (key.startsWith(METRIC) ? metric_of(profile, it, key.slice(METRIC.length))?.mean ?? null : it[/** @type {keyof TableRow} */ (key)]);
-  const values = rows.map(value);
-  // Unknown values come last whichever way the rows are sorted.
-  const is_known = (/** @type {number} */ at) => values[at] !== null;
-  const order = Array.from(rows.keys()).filter(is_known);
-  if (order.every((at) => typeof values[at] === "number")) {
-    // Side by side, numbers are compared twice as fast.
-    const numbers = Float64Array.from(values, (it) => sign * Number(it));
-    order.sort((left, right) => numbers[left] - numbers[right]);
-  } else {
-    const texts = values.map(String);
-    order.sort((left, right) => (texts[left] === texts[right] ? 0 : texts[left] < texts[right] ? -sign : sign));
-  }
-  return [...order.map((at) => rows[at]), ...rows.filter((_, at) => !is_known(at))];
+  return rows.map((row) => ({ row, value: value(row) })).sort(({ value: left }, { value: right }) => {
+    // Unknown values come last whichever way the rows are sorted.
+    if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
+    return sign * (typeof left === "number" && typeof right === "number" ? left - right : String(left) < String(right) ? -1 : String(left) > String(right) ? 1 : 0);
+  }).map(({ row }) => row);
 }

@@ -4,15 +4,10 @@
 import { signal } from "../state/signal.js";
 
 const BUCKETS = 512;
-const MOST_BYTES = 20e6;
-// An array's own, beside its numbers.
-const BYTES_OF_ARRAY = 200;
-// Of a bucket that is laid for painting, and of a slice that stands alone.
-const BYTES_OF_FINE = 8 + 4 + 3 * 2 + 1;
-const BYTES_OF_WIDE = 2 * 8 + 2 * 4 + 2;
+// Each takes some 10 kB, 20 where all of its buckets have long slices. A screen of 64 rows wants a thousand.
+const MOST_TILES = 2000;
 const COARSER = 14;
 const MOST_ROWS = 64;
-const MOST_LAID = 2 * MOST_ROWS;
 // Where an answer of some size comes with fewer bytes a millisecond, a moving view makes do with half as many buckets.
 const SLOW = 4000;
 const OF_SOME_SIZE = 32e3;
@@ -22,7 +17,7 @@ const AT_REST = 250;
  *   start: Float64Array, duration: Float64Array, wide_item: Uint32Array, id: Uint32Array }} Tile */
 /** @typedef {{ rows: number[], view: Span, across: number }} Wish the rows in sight, the view, device pixels */
 /** @typedef {{ level: number, first: number, count: number, rows: number[] }} Question */
-/** @typedef {RowColumns & { key: string, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number, merged: number }} Laid `merged` counts the slices that are too short to stand alone */
+/** @typedef {RowColumns & { key: string, of: ArrayLike<number>, counts: Uint16Array, fine_item: Uint32Array, wide_item: Uint32Array, id: Uint32Array, end: number, merged: number, room: ArrayBuffer }} Laid `merged` counts the slices that are too short to stand alone */
 
 /** @typedef {ReturnType<typeof make_tiles>} Tiles */
 /** @typedef {{ now: () => number, after: (ms: number, act: () => void) => number, forget: (waiting: number) => void }} Clock in milliseconds */
@@ -40,10 +35,7 @@ export function make_tiles(ask, end, clock = REAL) {
   const kept = new Map();
   /** @type {Map<number, Laid>} */
   const laid = new Map();
-  /** @type {Map<number, ArrayBuffer>} */
-  const rooms = new Map();
   const arrived = signal(0);
-  let bytes = 0;
   let asking = false;
   let slow = false;
   let moving = false;
@@ -121,26 +113,17 @@ export function make_tiles(ask, end, clock = REAL) {
       const part = (/** @type {string} */ name) => column(fine, name).slice(at, at + fines[tile]);
       const slices = (/** @type {string} */ name) => column(wide, name).slice(beyond, beyond + wides[tile]);
       const key = `${row[tile]}/${question.level}/${number[tile]}`;
-      forget(key);
-      const made = /** @type {Tile} */ ({ bucket: part("bucket"), busy: part("busy"), count: part("count"), item: part("item"), longest: part("longest"),
-        start: slices("start"), duration: slices("duration"), wide_item: slices("item"), id: slices("id") });
-      kept.set(key, made);
-      bytes += bytes_of(made);
+      kept.delete(key);
+      kept.set(key, /** @type {Tile} */ ({ bucket: part("bucket"), busy: part("busy"), count: part("count"), item: part("item"), longest: part("longest"),
+        start: slices("start"), duration: slices("duration"), wide_item: slices("item"), id: slices("id") }));
       at += fines[tile];
       beyond += wides[tile];
     }
     // The oldest go first: what is in sight was asked for last.
     for (const key of kept.keys()) {
-      if (bytes <= MOST_BYTES) break;
-      forget(key);
+      if (kept.size <= MOST_TILES) break;
+      kept.delete(key);
     }
-  }
-
-  /** @param {string} key */
-  function forget(key) {
-    const tile = kept.get(key);
-    if (tile) bytes -= bytes_of(tile);
-    kept.delete(key);
   }
 
   /**
@@ -166,10 +149,7 @@ export function make_tiles(ask, end, clock = REAL) {
       laid.set(row, fresh);
       // Rows that were scrolled away longest ago are laid anew when they come back.
       const [oldest] = laid.keys();
-      if (laid.size > MOST_LAID) {
-        laid.delete(oldest);
-        rooms.delete(oldest);
-      }
+      if (laid.size > 2 * MOST_ROWS) laid.delete(oldest);
       return fresh;
     }
     return null;
@@ -187,7 +167,28 @@ export function make_tiles(ask, end, clock = REAL) {
     const fines = tiles.reduce((sum, it) => sum + it.bucket.length, 0);
     const wides = tiles.reduce((sum, it) => sum + it.start.length, 0);
     const size = 2 ** level;
-    const out = empty(row, fines, wides, { key, merged: 0, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size });
+    // The columns of a row lie in one buffer that is used again, 19 bytes for each bucket and 26 for each slice: a view
+    // that moves would leave behind some megabytes with each picture, which the browser only gives back much later.
+    const wanted = fines * 19 + wides * 26;
+    const before = laid.get(row)?.room;
+    const room = before && before.byteLength >= wanted ? before : new ArrayBuffer(wanted + wanted / 4);
+    // Wide numbers come first, so that each column has its alignment.
+    let offset = 0;
+    /** @template T @param {new (buffer: ArrayBuffer, offset: number, count: number) => T} Column @param {number} bytes @param {number} count */
+    const column = (Column, bytes, count) => {
+      offset += bytes * count;
+      return new Column(room, offset - bytes * count, count);
+    };
+    const float = (/** @type {number} */ count) => column(Float64Array, 8, count);
+    const long = (/** @type {number} */ count) => column(Uint32Array, 4, count);
+    const short = (/** @type {number} */ count) => column(Uint16Array, 2, count);
+    const [longest, start, duration, fine_item, wide_item, id] = [float(fines), float(wides), float(wides), long(fines), long(wides), long(wides)];
+    /** @type {Laid} */
+    const out = {
+      key, merged: 0, of: [], origin: first * BUCKETS * size, bucket: size, end: (last + 1) * BUCKETS * size, room,
+      counts: short(fines), fine_item, wide_item, id, wide: { count: 0, start, duration, category: short(wides) },
+      fine: { count: fines, bucket: short(fines), category: short(fines), busy: column(Uint8Array, 1, fines), longest },
+    };
     let at = 0;
     tiles.forEach((tile, number) => {
       out.fine.busy.set(tile.busy, at);
@@ -211,34 +212,6 @@ export function make_tiles(ask, end, clock = REAL) {
   }
 
   /**
-   * Columns for so many buckets and slices. Those of a row lie in one buffer that is used again: a view that moves
-   * would leave behind some megabytes with each picture, which the browser only gives back much later.
-   * @param {number} row @param {number} fines @param {number} wides
-   * @param {Pick<Laid, "key" | "merged" | "of" | "origin" | "bucket" | "end">} head @returns {Laid}
-   */
-  function empty(row, fines, wides, head) {
-    const wanted = fines * BYTES_OF_FINE + wides * BYTES_OF_WIDE;
-    let buffer = rooms.get(row);
-    if (!buffer || buffer.byteLength < wanted) {
-      buffer = new ArrayBuffer(Math.ceil(wanted * 1.25));
-      rooms.set(row, buffer);
-    }
-    const room = buffer;
-    // Wide numbers come first, so that each column has its alignment.
-    let offset = 0;
-    /** @template T @param {new (buffer: ArrayBuffer, offset: number, count: number) => T} Column @param {number} bytes @param {number} count */
-    const column = (Column, bytes, count) => {
-      offset += bytes * count;
-      return new Column(room, offset - bytes * count, count);
-    };
-    const [longest, start, duration] = [fines, wides, wides].map((count) => column(Float64Array, 8, count));
-    const [fine_item, wide_item, id] = [fines, wides, wides].map((count) => column(Uint32Array, 4, count));
-    const [bucket, category, counts, wide_category] = [fines, fines, fines, wides].map((count) => column(Uint16Array, 2, count));
-    const busy = column(Uint8Array, 1, fines);
-    return { ...head, fine: { count: fines, bucket, busy, category, longest }, wide: { count: 0, start, duration, category: wide_category }, counts, fine_item, wide_item, id };
-  }
-
-  /**
    * The paint of a row at a moment, within `near` ticks: one slice, or several by number, share and the longest.
    * @param {number} row @param {number} time @param {number} near
    */
@@ -255,11 +228,6 @@ export function make_tiles(ask, end, clock = REAL) {
     const at = fine.bucket.findIndex((number) => number + reach > bucket && number <= bucket + reach - 1);
     return at < 0 ? null : { count: it.counts[at], share: fine.busy[at] / 255, item: it.fine_item[at], start: it.origin + fine.bucket[at] * it.bucket, duration: fine.longest[at] };
   }
-}
-
-/** The memory of a tile. @param {Tile} tile */
-function bytes_of(tile) {
-  return Object.values(tile).reduce((sum, column) => sum + column.byteLength + BYTES_OF_ARRAY, 0);
 }
 
 /** The level whose bucket is a device pixel or less, and more than half of one. @param {Span} view @param {number} across */

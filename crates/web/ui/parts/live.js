@@ -21,6 +21,11 @@ export function item_label(profile, item) {
   return named(name);
 }
 
+/** @param {Pick<Iteration, "number" | "warm_up" | "recorded">} it */
+export function inference_label({ number, warm_up, recorded }) {
+  return t(warm_up ? (recorded ? "warm_up_n" : "unrecorded_warm_up_n") : recorded ? "inference_n" : "unrecorded_n", { number });
+}
+
 /**
  * The label of one slice; inferences have their number.
  * @param {Profile} profile @param {number} slice
@@ -30,7 +35,7 @@ export function slice_label(profile, slice) {
   const kind = profile.items.kind[item];
   if (kind === ITEM.inference || kind === ITEM.unrecorded) {
     const iteration = profile.iteration_of(slice);
-    if (iteration) return t(iteration.warm_up ? (iteration.recorded ? "warm_up_n" : "unrecorded_warm_up_n") : iteration.recorded ? "inference_n" : "unrecorded_n", { number: iteration.number });
+    if (iteration) return inference_label(iteration);
   }
   return item_label(profile, item);
 }

@@ -9,6 +9,7 @@ import { steps, moment, within } from "../timeline/scale.js";
 import { FONT } from "../timeline/draw.js";
 import { drawing } from "../parts/drawing.js";
 import { svg_pen } from "../timeline/svg_pen.js";
+import { inference_label } from "../parts/live.js";
 import { choose_slice } from "../timeline/moves.js";
 
 const HEIGHT = 190;
@@ -20,10 +21,10 @@ export function inference_plot(app) {
   const list = profile.iterations;
   const canvas = h("canvas", { class: "plot", role: "img", "aria-label": t("inference_plot", { n: count(list.count) }) });
   const tip = h("div", { class: "tip", hidden: true, role: "presentation" });
-  const has_unrecorded = list.first_where((at) => !list.recorded[at]) >= 0;
+  const has_unrecorded = list.recorded.includes(0);
   const legend = h("ul", { class: "legend inline" },
     h("li", null, h("span", { class: "dot", "aria-hidden": "true" }), t("recorded")),
-    list.first_where((at) => list.warm_up[at] === 1) >= 0 ? h("li", null, h("span", { class: "dot hollow", "aria-hidden": "true" }), t("warm_up")) : null,
+    list.warm_up.includes(1) ? h("li", null, h("span", { class: "dot hollow", "aria-hidden": "true" }), t("warm_up")) : null,
     has_unrecorded ? h("li", null, h("span", { class: "dot square", "aria-hidden": "true" }), t("not_recorded")) : null);
   const element = h("div", { class: "plot-box" }, canvas, tip, legend, h("details", null, h("summary", null, t("as_table")), table()));
   const durations = Float64Array.from(list.duration, profile.ns);
@@ -83,8 +84,7 @@ export function inference_plot(app) {
 
   /** @param {number} at */
   function name(at) {
-    const [number, warm_up, recorded] = [list.number[at], list.warm_up[at] === 1, list.recorded[at] === 1];
-    return t(warm_up ? (recorded ? "warm_up_n" : "unrecorded_warm_up_n") : recorded ? "inference_n" : "unrecorded_n", { number });
+    return inference_label(/** @type {Iteration} */ (list.at(at)));
   }
 
   /** @param {number} at */
@@ -135,22 +135,16 @@ export function inference_plot(app) {
     const size = Math.max(1.2, Math.min(4, (width - EDGE.left) / list.count / 3));
     let named = 0;
     let right = -100;
-    // Of a hundred thousand dots most lie on one another: of those of one look, a pixel shows one.
-    const shown = new Uint8Array(Math.ceil(width) * HEIGHT);
     durations.forEach((duration, at) => {
       const [x, y] = [x_of(at), y_of(duration)];
-      const [recorded, warm_up] = [list.recorded[at] === 1, list.warm_up[at] === 1];
-      const [pixel, look] = [Math.floor(y) * Math.ceil(width) + Math.floor(x), 1 << (Number(recorded) + 2 * Number(warm_up))];
-      if ((shown[pixel] & look) === 0) {
-        shown[pixel] |= look;
-        pen.beginPath();
-        if (recorded) pen.arc(x, y, size, 0, 2 * Math.PI);
-        else pen.rect(x - size * 0.8, y - size * 0.8, size * 1.6, size * 1.6);
-        pen.strokeStyle = recorded ? palette.accent : palette.soft;
-        pen.fillStyle = warm_up ? palette.background : recorded ? palette.accent : palette.soft;
-        pen.fill();
-        pen.stroke();
-      }
+      const colour = list.recorded[at] ? palette.accent : palette.soft;
+      pen.beginPath();
+      if (list.recorded[at]) pen.arc(x, y, size, 0, 2 * Math.PI);
+      else pen.rect(x - size * 0.8, y - size * 0.8, size * 1.6, size * 1.6);
+      pen.strokeStyle = colour;
+      pen.fillStyle = list.warm_up[at] ? palette.background : colour;
+      pen.fill();
+      pen.stroke();
       if (list.measured[at] && duration > fence && sorted.length >= 8 && named < 8 && x - right > 26) {
         named += 1;
         right = x;

@@ -73,7 +73,7 @@ export function of_profile(profile) {
 
 /** Lays the first measured inferences on one another. @param {App} app */
 export function first_offset({ profile, other }) {
-  const begin = (/** @type {Profile} */ { ns, iterations }) => ns(iterations.start[iterations.first_where((at) => iterations.measured[at] === 1 && iterations.recorded[at] === 1)] ?? 0);
+  const begin = (/** @type {Profile} */ { ns, iterations: { start, measured, recorded } }) => ns(start.find((_, at) => measured[at] === 1 && recorded[at] === 1) ?? 0);
   return other ? Math.round(begin(profile) - begin(other.profile)) : 0;
 }
 

@@ -1,5 +1,7 @@
 // Counters: the band between the smallest and the largest value of each pixel, and a line of last values.
 
+import { first_place } from "../data/row_index.js";
+
 /**
  * @param {NonNullable<Row["samples"]>} samples
  * @param {Span} view @param {number} width pixels
@@ -49,14 +51,7 @@ function ends_of(...lists) {
 
 /** @param {Numbers} time @param {number} moment */
 function first_after(time, moment) {
-  let low = 0;
-  let high = time.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (time[middle] <= moment) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return first_place(0, time.length, (at) => time[at] > moment);
 }
 
 /**

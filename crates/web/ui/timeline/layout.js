@@ -1,5 +1,7 @@
 // Which rows lie where: groups with their rows, pinned ones first; folded and hidden ones take no place.
 
+import { first_place } from "../data/row_index.js";
+
 export const HEIGHT = { group: 26, row: 20, counter: 40, pins: 24 };
 
 /** @typedef {{ y: number, height: number, row: Row | null, group: number, folded: boolean, pinned: boolean }} Place */
@@ -45,13 +47,6 @@ export function group_key(group) {
  * @param {Place[]} places @param {number} y
  */
 export function place_at(places, y) {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (places[middle].y + places[middle].height <= y) low = middle + 1;
-    else high = middle;
-  }
-  const place = places[low];
+  const place = places[first_place(0, places.length, (at) => places[at].y + places[at].height > y)];
   return place && y >= place.y ? place : null;
 }

@@ -100,9 +100,8 @@ export function set_range(app, span) {
  * @param {App} app @param {1 | -1} direction
  */
 export function next_inference(app, direction) {
-  const { iterations } = app.profile;
-  const list = Array.from({ length: iterations.count }, (_, at) => at).filter((at) => iterations.recorded[at])
-    .map((at) => ({ number: iterations.number[at], start: iterations.start[at], duration: iterations.duration[at] })).sort((a, b) => a.start - b.start);
+  const { within: overlapping, number, start, duration } = app.profile.iterations;
+  const list = overlapping(app.bounds, Infinity).map((at) => ({ number: number[at], start: start[at], duration: duration[at] }));
   if (list.length === 0) {
     app.note.value = t("no_inferences");
     return;
