@@ -1,7 +1,7 @@
 //! `opscope man`: the manual, from the same definitions as the help.
 
 use clap::{Args, Command};
-use opscope_say::{say, word};
+use opscope_say::{Language, chosen, say, word};
 
 use crate::exit::{Exit, UsageError};
 use crate::help;
@@ -41,6 +41,8 @@ pub fn execute(arguments: &Arguments, program: Command, terminal: &Terminal) -> 
     let page = help::with_blanks(&String::from_utf8_lossy(&text));
     let lines = page.lines().map(|line| match line.strip_prefix(HEADING) {
         Some(heading) => format!("{HEADING}{}\n", heading_of(heading)),
+        // Lines of Chinese have few blanks to be made even by.
+        None if line.starts_with(".TH ") && chosen() == Language::Chinese => format!("{line}\n.ad l\n"),
         None => format!("{line}\n"),
     });
     terminal.print_data(&lines.collect::<String>())?;
