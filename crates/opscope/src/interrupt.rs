@@ -13,6 +13,7 @@ use opscope_say::word;
 static REQUEST: Interrupt = Interrupt::new();
 static LISTENER: Mutex<Listener> = Mutex::new(Listener::Nobody);
 static LAST_WORDS: Mutex<&str> = Mutex::new("");
+static LAST_DEED: Mutex<fn()> = Mutex::new(|| ());
 
 /// How long an engine may take to heed a request.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -69,6 +70,8 @@ pub fn fail(why: &str) -> ! {
 /// Ends the program at once, and says why unless it is clear.
 fn end(why: &str) -> ! {
     opscope_files::discard_unfinished();
+    let deed = *LAST_DEED.lock().unwrap_or_else(PoisonError::into_inner);
+    deed();
     let words = *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner);
     for text in [why, words].into_iter().filter(|text| !text.is_empty()) {
         // Nobody is left to complain to where this can't be written.
@@ -93,6 +96,12 @@ fn exit(status: i32) -> ! {
 /// The last words of a program that ends at once: how to go on. Nothing where there are none.
 pub fn set_last_words(words: &'static str) {
     *LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner) = words;
+}
+
+/// The last deed of a program that Ctrl-C ends: it ends what would go on elsewhere. It may take seconds, no more.
+#[cfg(feature = "ballista")]
+pub fn set_last_deed(deed: fn()) {
+    *LAST_DEED.lock().unwrap_or_else(PoisonError::into_inner) = deed;
 }
 
 /// From here on Ctrl-C ends the program at once again.

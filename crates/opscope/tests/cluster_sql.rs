@@ -2,20 +2,7 @@
 
 mod common;
 
-use std::path::PathBuf;
-
-use common::Place;
-
-/// A place with the set of a simulated cluster.
-fn place_with_set(ranks: &str, more: &[&str]) -> Place {
-    let place = Place::new();
-    place
-        .done(&[&["sample", "cluster", "-o", "runs", "--ranks", ranks, "--format", "db"][..], more].concat());
-    let mut entries = std::fs::read_dir(place.path("runs")).unwrap().map(|entry| entry.unwrap().path());
-    let folder: PathBuf = entries.find(|path| path.join("db").is_dir()).expect("a collection").join("db");
-    place.done(&["cluster", "import", folder.to_str().unwrap(), "-o", "set"]);
-    place
-}
+use common::sets::place_with_set;
 
 #[test]
 fn paths_without_a_set_are_named_and_tables_listed() {
@@ -41,6 +28,16 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
 }
 
+#[test]
+fn places_that_statements_can_not_be_carried_out_at_are_refused() {
+    let place = place_with_set("2", &[]);
+    let ask = |engine| ["cluster", "sql", "set", "SELECT 1", "--engine", engine];
+    place.fails(2, &["spark", "ballista://HOST:PORT"], &ask("spark"));
+    place.fails(2, &["ballista://HOST:PORT"], &ask("ballista://host"));
+    #[cfg(not(feature = "ballista"))]
+    place.fails(1, &["--features ballista", "without --engine"], &ask("ballista://127.0.0.1:50050"));
+}
+
 #[cfg(feature = "datafusion")]
 mod engine {
     use std::collections::BTreeMap;
@@ -51,57 +48,10 @@ mod engine {
 
     use opscope_testing::companions;
     use opscope_testing::small_disk::SmallDisk;
-    use serde_json::{Map, Value, json};
+    use serde_json::{Value, json};
 
+    use super::common::sets::{asking, assert_same, place_with_set, questions, rows};
     use super::common::{Answer, Place};
-    use super::place_with_set;
-
-    /// The arguments that ask the set.
-    fn asking<'a>(statement: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-        [&["cluster", "sql", "set", statement][..], more].concat()
-    }
-
-    /// The rows of an answer.
-    fn rows(place: &Place, statement: &str, more: &[&str]) -> Vec<Value> {
-        let answer = place.done(&asking(statement, &[more, &["--json"]].concat())).json();
-        answer["rows"].as_array().expect("rows").clone()
-    }
-
-    /// Names and statements of all questions.
-    fn questions(place: &Place, dialect: &str) -> BTreeMap<String, String> {
-        let printed =
-            place.done(&["cluster", "queries", "--dialect", dialect, "--set", "set", "--json"]).json();
-        let pair = |query: &Value| ["name", "sql"].map(|it| query[it].as_str().expect("a text").to_owned());
-        let pairs = printed["queries"].as_array().expect("queries").iter().map(pair);
-        pairs.map(|[name, sql]| (name, sql)).collect()
-    }
-
-    /// Asserts that two answers are the same: integers and texts to the last digit, other numbers but for the order
-    /// in which they were added.
-    fn assert_same(question: &str, ours: &[Value], others: &[Value]) {
-        assert_eq!(ours.len(), others.len(), "{question}");
-        for (ours, others) in ours.iter().zip(others) {
-            let (Some(of_ours), Some(of_others)) = (ours.as_object(), others.as_object()) else {
-                panic!("{question}: {ours} and {others} are no rows");
-            };
-            let names = |row: &Map<String, Value>| row.keys().cloned().collect::<Vec<_>>();
-            assert_eq!(names(of_ours), names(of_others), "{question}");
-            for (name, value) in of_ours {
-                let other = &of_others[name];
-                let is_same = match (value.as_f64(), other.as_f64()) {
-                    (Some(value), Some(other)) if is_real(value, other) => {
-                        (value - other).abs() <= 1e-12 * value.abs().max(other.abs()) + 1e-6
-                    }
-                    _ => value == other,
-                };
-                assert!(is_same, "{question}: {name} is {value} and {other} in {ours} and {others}");
-            }
-        }
-
-        fn is_real(value: f64, other: f64) -> bool {
-            value.fract() != 0.0 || other.fract() != 0.0 || value.abs() > 9e15
-        }
-    }
 
     /// Runs statements on DuckDB and prints a line of JSON for each: its rows.
     const ASK: &str = r#"
@@ -135,8 +85,8 @@ for statement in json.load(sys.stdin):
             let duckdb = ask_duckdb(&python, &place, &for_duckdb.values().collect::<Vec<_>>());
             for ((name, sql), others) in questions(&place, "datafusion").iter().zip(duckdb) {
                 assert!(!others.is_empty() || name == "losses", "{name} has no rows");
-                assert_same(name, &rows(&place, sql, &[]), &others);
-                assert_same(name, &rows(&place, sql, &["--jobs", "1"]), &others);
+                assert_same(name, &rows(&place, sql, &[]), &others, 1e-6);
+                assert_same(name, &rows(&place, sql, &["--jobs", "1"]), &others, 1e-6);
             }
         }
     }

@@ -17,6 +17,7 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use opscope_files::Unfinished;
@@ -28,6 +29,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
 
 use crate::error::{Cause, EngineError, message_of};
+use crate::place::{Course, Here, Place};
 use crate::{statement, tables, values};
 
 /// The bounds within which statements are carried out.
@@ -38,7 +40,7 @@ pub struct Limits {
     pub memory: u64,
     /// The folder of those files.
     pub spill: PathBuf,
-    /// How many threads compute.
+    /// How many threads compute here, or into how many parts work is divided elsewhere.
     pub threads: NonZeroUsize,
     /// The time that a statement may take, if it is bounded.
     pub time: Option<Duration>,
@@ -60,6 +62,7 @@ impl Default for Limits {
 pub struct Engine {
     context: SessionContext,
     limits: Limits,
+    place: Box<dyn Place>,
     /// Tables over all ranks that aren't there yet.
     absent: Vec<&'static str>,
     /// None only while it is dropped.
@@ -102,11 +105,35 @@ fn silence_threads() {
 }
 
 impl Engine {
-    /// Opens a session.
+    /// Opens a session whose statements are carried out in this process.
     ///
     /// # Errors
     /// When the set's files aren't as they were written, or the folder for rows can't be written.
     pub fn new(set: &Set, limits: &Limits) -> Result<Self, EngineError> {
+        Self::at(Box::new(Here), limits.threads, set, limits)
+    }
+
+    /// Opens a session whose statements are carried out by the executors of a scheduler of Apache Ballista, which is
+    /// at `address` (`HOST:PORT`). Scheduler and executors must find the set's files under the paths that they have
+    /// here. Their memory is theirs to bound, not that of `limits`.
+    ///
+    /// # Errors
+    /// As [`Engine::new`], and when no such scheduler of the client's major version answers, or one that has no
+    /// executors.
+    #[cfg(feature = "ballista")]
+    pub fn on_ballista(set: &Set, limits: &Limits, address: &str) -> Result<Self, EngineError> {
+        /// Threads that hand on rows, which others compute.
+        const FEW: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+        let scheduler = crate::ballista::Scheduler::find(address)?;
+        Self::at(Box::new(scheduler), FEW, set, limits)
+    }
+
+    fn at(
+        place: Box<dyn Place>,
+        threads: NonZeroUsize,
+        set: &Set,
+        limits: &Limits,
+    ) -> Result<Self, EngineError> {
         silence_threads();
         let set_tables = set.tables()?;
         let spill = Spill::new(&limits.spill)?;
@@ -120,7 +147,7 @@ impl Engine {
         // The tables that describe tables are there as well.
         let config =
             SessionConfig::new().with_target_partitions(limits.threads.get()).with_information_schema(true);
-        let context = SessionContext::new_with_config_rt(config, environment);
+        let context = place.session(config, environment).map_err(EngineError::start)?;
         let mut absent = Vec::new();
         for table in &set_tables {
             match table.files.is_empty() {
@@ -129,12 +156,12 @@ impl Engine {
             }
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(limits.threads.get())
+            .worker_threads(threads.get())
             .thread_name(THREADS)
             .enable_all()
             .build()
             .map_err(EngineError::start)?;
-        Ok(Self { context, limits: limits.clone(), absent, runtime: Some(runtime), _spill: spill })
+        Ok(Self { context, limits: limits.clone(), place, absent, runtime: Some(runtime), _spill: spill })
     }
 
     /// Carries out one statement that reads: hands on the names of the columns, then each row.
@@ -150,9 +177,14 @@ impl Engine {
     ) -> Result<(), Error> {
         let deadline = self.limits.time.and_then(|time| Instant::now().checked_add(time));
         let plan = self.plan(sql)?;
-        let failed = |why| Error::from(self.failure(why, &plan));
-        let mut answer = Answer::new(self.runtime(), self.context.clone(), plan.clone());
-        let mut next = answer.next(self.runtime(), deadline).map_err(failed)?;
+        let (mut answer, mut next) =
+            self.begin(&plan, deadline).or_else(|error| match error.is_of_fetching() {
+                // The executor that had the rows may be gone, and the others compute them again.
+                true => self.begin(&plan, deadline),
+                false => Err(error),
+            })?;
+        let course = Arc::clone(&answer.course);
+        let failed = |why| Error::from(self.failure(why, &plan, &*course));
         // Names are handed on once there is an answer, so that nothing is printed of one that fails at once.
         columns(plan.schema().fields().iter().map(|field| field.name().clone()).collect())?;
         while let Some(batch) = next {
@@ -161,6 +193,18 @@ impl Engine {
             next = answer.next(self.runtime(), deadline).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Begins to carry out a plan, as far as the first rows of its answer.
+    fn begin(
+        &self,
+        plan: &LogicalPlan,
+        deadline: Option<Instant>,
+    ) -> Result<(Answer, Option<RecordBatch>), EngineError> {
+        let mut answer = Answer::new(self.runtime(), self.context.clone(), plan.clone(), self.place.course());
+        let first = answer.next(self.runtime(), deadline);
+        let first = first.map_err(|why| self.failure(why, plan, &*answer.course))?;
+        Ok((answer, first))
     }
 
     fn plan(&self, sql: &str) -> Result<LogicalPlan, EngineError> {
@@ -173,13 +217,16 @@ impl Engine {
     }
 
     /// The error of a plan that wasn't carried out.
-    fn failure(&self, why: Why, plan: &LogicalPlan) -> EngineError {
+    fn failure(&self, why: Why, plan: &LogicalPlan, course: &dyn Course) -> EngineError {
         let time = self.limits.time.unwrap_or_default();
         let message = match &why {
             Why::TooLong => return EngineError::TooLong { time },
             Why::Error(error) => message_of(error),
             Why::Fault(message) => message.clone(),
         };
+        if let Some(error) = course.failure(&message) {
+            return error;
+        }
         let cause = match &why {
             Why::Error(error) => Cause::of(error),
             Why::TooLong | Why::Fault(_) => Cause::File,
@@ -222,19 +269,23 @@ enum Why {
 struct Answer {
     batches: Receiver<Result<RecordBatch, DataFusionError>>,
     work: JoinHandle<()>,
+    course: Arc<dyn Course>,
+    /// Whether there is nothing left to come.
+    is_over: bool,
 }
 
 impl Answer {
-    fn new(runtime: &Runtime, context: SessionContext, plan: LogicalPlan) -> Self {
+    fn new(runtime: &Runtime, context: SessionContext, plan: LogicalPlan, course: Arc<dyn Course>) -> Self {
         // One batch waits while the one before it is printed.
         let (sender, batches) = channel(1);
+        let followed = Arc::clone(&course);
         let work = runtime.spawn(async move {
-            if let Err(error) = carry_out(&context, plan, &sender).await {
+            if let Err(error) = carry_out(&context, &plan, &*followed, &sender).await {
                 // Nobody listens where nobody wants the rows.
                 let _ = sender.send(Err(error)).await;
             }
         });
-        Self { batches, work }
+        Self { batches, work, course, is_over: false }
     }
 
     /// The next rows, or none at the answer's end.
@@ -254,12 +305,17 @@ impl Answer {
                 },
             }
         };
-        runtime.block_on(next)
+        let next = runtime.block_on(next);
+        self.is_over = matches!(next, Ok(None) | Err(Why::Error(_) | Why::Fault(_)));
+        next
     }
 }
 
 impl Drop for Answer {
     fn drop(&mut self) {
+        if !self.is_over {
+            self.course.give_up();
+        }
         self.work.abort();
     }
 }
@@ -267,10 +323,13 @@ impl Drop for Answer {
 /// Computes a plan's rows and sends them, until nobody wants them any more.
 async fn carry_out(
     context: &SessionContext,
-    plan: LogicalPlan,
+    plan: &LogicalPlan,
+    course: &dyn Course,
     sender: &Sender<Result<RecordBatch, DataFusionError>>,
 ) -> Result<(), DataFusionError> {
-    let mut batches = context.execute_logical_plan(plan).await?.execute_stream().await?;
+    let plan = context.state().create_physical_plan(plan).await?;
+    course.begin(&plan);
+    let mut batches = execute_stream(plan, context.task_ctx())?;
     while let Some(batch) = batches.next().await {
         if sender.send(Ok(batch?)).await.is_err() {
             break;

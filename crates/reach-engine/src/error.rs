@@ -90,9 +90,21 @@ pub enum EngineError {
         /// The system's or the engine's message.
         message: String,
     },
+    /// A scheduler and its executors have no answer.
+    #[cfg(feature = "ballista")]
+    #[error(transparent)]
+    Cluster(#[from] crate::ballista::ClusterError),
 }
 
 impl EngineError {
+    /// Whether the rows were there, and couldn't be fetched.
+    pub(crate) fn is_of_fetching(&self) -> bool {
+        #[cfg(feature = "ballista")]
+        return matches!(self, Self::Cluster(crate::ballista::ClusterError::Fetch { .. }));
+        #[cfg(not(feature = "ballista"))]
+        false
+    }
+
     /// The error of what the engine needs before it is asked.
     pub(crate) fn start(error: impl ToString) -> Self {
         Self::Start { message: error.to_string() }

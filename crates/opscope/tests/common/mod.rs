@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test file uses another part of it")]
 
+pub mod sets;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

@@ -9,7 +9,7 @@ use clap::Args;
 use opscope_reach::{Dialect, Set, SetTable, in_dialect};
 use opscope_say::say;
 
-use super::engine::{self, Bounds};
+use super::engine::{self, Bounds, Place};
 use crate::commands::form::FormArguments;
 use crate::commands::limit;
 use crate::exit::{Exit, UsageError};
@@ -22,13 +22,19 @@ Examples:
   opscope cluster sql set 'SELECT rank, sum(duration_ns) FROM operators GROUP BY rank ORDER BY 2 DESC'
   opscope cluster sql set \"$(opscope cluster queries waits)\" --csv > waits.csv
   opscope cluster queries links | opscope cluster sql set -
+  opscope cluster sql /shared/set --engine ballista://head:50050 'SELECT count(*) FROM operators'
 
 A statement reads the set's tables and does nothing else. It holds 256 MiB of rows (--memory), puts
 what goes beyond that into files (--spill), and ends with Ctrl-C, or after --timeout. --csv and --json
 print rows as they come, a table keeps them all.
 
 The engine, Apache DataFusion, is part of programs that are built with the feature datafusion. Without
-it, the statement is printed as DuckDB takes it, with the set's files in place of its tables.";
+it, the statement is printed as DuckDB takes it, with the set's files in place of its tables.
+
+With --engine ballista://HOST:PORT, the executors of a scheduler of Apache Ballista 55 carry the
+statement out, which takes a program that is built with the feature ballista. They must find the set
+under the path that it has here, and this machine must reach them, not only the scheduler. Ballista has
+no login: use it in a trusted network only (docs/engine.md).";
 
 /// The options of `opscope cluster sql`.
 #[derive(Debug, Args)]
@@ -46,15 +52,20 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
 
-    /// How many threads compute; more are quicker, and take more memory
-    #[arg(long, value_name = "N", default_value = "2")]
-    jobs: NonZeroUsize,
+    /// Where the statement is carried out: embedded, or ballista://HOST:PORT
+    #[arg(long, value_name = "ENGINE", default_value = "embedded")]
+    engine: Place,
+
+    /// How many threads compute; more are quicker, and take more memory. On Ballista, into how many parts the work is
+    /// divided [default: 2, and 16 on Ballista]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
 
     /// The folder for rows that don't fit into memory [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     spill: Option<PathBuf>,
 
-    /// Stop the statement after this long, such as 30s; 0 for never [default: never]
+    /// Stop the statement after this long, such as 30s; 0 for never [default: never, and 10min on Ballista]
     #[arg(long, value_name = "TIME", value_parser = limit)]
     timeout: Option<Duration>,
 
@@ -76,7 +87,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(text) => rows::statement(text)?,
     };
     let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
-    let Some(engine) = engine::open(&set, bounds)? else {
+    let Some(engine) = engine::open(&set, &arguments.engine, bounds)? else {
         let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
         bail!(
             "{}",
