@@ -7,7 +7,7 @@
 A set is generated, and a statement that joins each rank's operators with themselves is carried out in turn by the
 embedded engine and by Apache Ballista, both with --jobs 2. Printed are the seconds of both and their ratio, of which
 1.5 is the limit for statements of ten seconds or more, on two processors that are idle otherwise. Ranks are more than
-64, because Ballista reads a small file in one part, and a set has a file for each 64 ranks.
+64, because a set has a file for each 64 ranks, and the rows of one small file aren't divided among executors.
 """
 
 import argparse
