@@ -169,7 +169,7 @@ export function inference_plot(app) {
     return h("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": t("every_inference") }, h("table", { class: "simple" },
       h("thead", null, h("tr", null, h("th", { scope: "col" }, t("inference")), h("th", { scope: "col", class: "right" }, t("start")), h("th", { scope: "col", class: "right" }, t("duration")))),
       h("tbody", null, Array.from({ length: Math.min(1000, list.count) }, (_, at) => h("tr", null, h("th", { scope: "row" }, h("button", { class: "plain link", on: { click: () => open(at) } }, name(at))),
-        h("td", { class: "right" }, about(profile.ns(list.start[at]))), h("td", { class: "right" }, about(durations[at])))))),
+        h("td", { class: "right" }, about(profile.ns(list.start[at]))), h("td", { class: "right" }, about(profile.ns(list.duration[at]))))))),
       list.count > 1000 ? h("p", { class: "soft" }, t("first_rows", { n: count(1000), all: count(list.count) })) : null);
   }
 }
