@@ -239,7 +239,7 @@ function row_key(group, facts) {
   return [place, facts.kind, facts.process ?? "", facts.of, facts.number ?? "", facts.copy, facts.depth].join("/");
 }
 
-// Columns as they came: a long run has a hundred thousand, whose objects would take more memory than the rest of the page.
+// Columns as they came: a long run has a hundred thousand inferences, and an object for each would take megabytes.
 /** @param {Table} table */
 function iterations_of(table) {
   const [number, start, duration, recorded, warm_up, measured, slice] =
