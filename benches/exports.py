@@ -4,6 +4,7 @@
     cargo build --release -p opscope
     python3 benches/exports.py                                  a million tasks
     python3 benches/exports.py --tasks 300000 --against OLD     and another build of the program, in turn
+    python3 benches/exports.py --memory returned                with memory that the host has taken back
 
 The profile is a synthetic one (`opscope sample prof`). The copy reads each byte of it and writes as many bytes
 as the export does, a file for each of its files. As the export, it has the system begin early with writing them out,
@@ -11,6 +12,11 @@ on a thread of its own, and syncs them together at the end. Printed are the medi
 all rounds, of elapsed time and of the processor's (user and system), the largest memory, and the ratios to the
 copy and to the other build: medians of the ratios of each round, because what else the machine does changes from
 round to round. Memory is what was resident at most, the mapped input among it.
+
+All turns begin with the profile in memory, and with the rest of memory full of pages that nobody needs
+(`used_memory.py` says why), or, with `--memory returned`, after a rest in which a virtual machine's host takes back
+all free pages. The second is what a first export on an idle virtual machine costs; most of that is the host's, and as
+a copy pays it too, the ratio to it is lower.
 
 The copy's bytes are made by nobody: an export decodes, joins, and writes each number as text or as a value of a
 database, which takes most of its processor time.
@@ -29,10 +35,14 @@ import tempfile
 import threading
 import time
 
+import used_memory
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BLOCK = 1 << 20
 # The bytes after which an export has the system begin with writing a file out.
 WRITE_OUT_AFTER = 8 << 20
+# Seconds after which a host has taken back the pages that are free: Linux reports them every two seconds, in parts.
+REST = 30
 
 
 def timed(command):
@@ -95,6 +105,7 @@ def main():
     parser.add_argument("--against", help="another build of it")
     parser.add_argument("--tasks", type=int, default=1_000_000, help="how many tasks the profile has")
     parser.add_argument("--rounds", type=int, default=7, help="how often all take turns")
+    parser.add_argument("--memory", choices=["used", "returned"], default="used", help="how memory is before a turn")
     parser.add_argument("--folder", help="the disk to write to [default: that of temporary files]")
     arguments = parser.parse_args()
     if arguments.tasks < 1 or arguments.rounds < 1:
@@ -110,18 +121,26 @@ def main():
         (profile, results, copied) = (place / name for name in ("profile", "results", "copied"))
         timed([arguments.opscope, "sample", "prof", "-o", profile, "--tasks", arguments.tasks, "-q"])
 
+        def prepare():
+            if arguments.memory == "used":
+                used_memory.fill(place)
+            else:
+                time.sleep(REST)
+            used_memory.read_all(profile)
+
         def export(program):
+            prepare()
             figures = timed([program, "export", "all", profile, "-o", results, "-q"])
             sizes = sizes_below(results)
             shutil.rmtree(results)
             return figures, sizes
 
-        # The first one brings all into the system's memory.
         sizes = export(arguments.opscope)[1]
         read = sum(sizes_below(profile))
         again = [sys.executable, __file__, "--copy", profile, copied, *sizes]
 
         def copy_once():
+            prepare()
             figures = timed(again)
             shutil.rmtree(copied)
             return figures
@@ -133,7 +152,7 @@ def main():
             # Whoever comes first finds a machine that is less warm.
             names = list(turns) if number % 2 == 0 else list(turns)[::-1]
             rounds.append({name: turns[name]() for name in names})
-    print(f"{arguments.tasks} tasks, {read / 1e6:.0f} MB read, {sum(sizes) / 1e6:.0f} MB written; medians of {arguments.rounds} rounds\n")
+    print(f"{arguments.tasks} tasks, {read / 1e6:.0f} MB read, {sum(sizes) / 1e6:.0f} MB written; memory {arguments.memory}; medians of {arguments.rounds} rounds\n")
     print("| | elapsed | processor | memory |\n|---|---|---|---|")
     for name in turns:
         elapsed, processor, memory = (statistics.median(figures) for figures in zip(*(it[name] for it in rounds)))

@@ -11,13 +11,16 @@ use opscope_trace::Trace;
 use serde_json::{Value, json};
 
 use crate::cache::Cache;
-use crate::embed::{Embedded, USUAL_SLICES};
+use crate::embed::{Embedded, Most, USUAL_SLICES};
 use crate::graph::Graph;
 use crate::picture::Picture;
 
 /// Slices that are sent one by one of a profile that has more than [`USUAL_SLICES`]: its page asks for the others as
 /// it needs them.
-const SLICES_OF_LARGE: usize = 200_000;
+const SLICES_OF_LARGE: usize = 100_000;
+
+/// Values of counters that are sent of a profile that has too many for all; its page asks for those in sight.
+const VALUES_OF_LARGE: usize = 100_000;
 
 /// The bytes of answers that are kept.
 const MOST_KEPT: usize = 64 << 20;
@@ -172,7 +175,7 @@ impl Shown {
             + trace.ranges.len()
             + trace.tasks.len();
         let usual = if all <= USUAL_SLICES { USUAL_SLICES } else { SLICES_OF_LARGE };
-        let most = slices.unwrap_or(usual);
+        let most = Most { slices: slices.unwrap_or(usual), values: VALUES_OF_LARGE };
         let (embedded, parts) =
             Embedded::with_parts(trace, &operators, most, Some(&subject.graph(&operators)));
         let report = subject.answers(&operators, &embedded)?;

@@ -70,6 +70,21 @@ pub(crate) struct Parts {
     pub items: Items,
 }
 
+/// How much is carried of a profile that has more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    /// Slices, one by one.
+    pub slices: usize,
+    /// Values of counters, once they have to be thinned.
+    pub values: usize,
+}
+
+impl Most {
+    fn usual(slices: usize) -> Self {
+        Self { slices, values: samples::USUAL_VALUES }
+    }
+}
+
 /// How much of a profile is carried in full, and what was left out.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LeftOut {
@@ -105,32 +120,32 @@ impl Embedded {
     /// Makes the columns of a trace. `answer` is that to the usual question, and at most `most` slices are
     /// carried one by one.
     pub fn of(trace: &Trace, answer: &Answer, most: usize) -> Self {
-        Self::with_parts(trace, answer, most, None).0
+        Self::with_parts(trace, answer, Most::usual(most), None).0
     }
 
     /// The same, with the graph.
     pub fn with_graph(trace: &Trace, answer: &Answer, most: usize, graph: &Graph) -> Self {
-        Self::with_parts(trace, answer, most, Some(graph)).0
+        Self::with_parts(trace, answer, Most::usual(most), Some(graph)).0
     }
 
     /// As [`Embedded::of`], with what it takes to answer further questions in the same numbers.
     pub(crate) fn with_parts(
         trace: &Trace,
         answer: &Answer,
-        most: usize,
+        most: Most,
         graph: Option<&Graph>,
     ) -> (Self, Parts) {
         let layout = Layout::new(trace);
         let depths = layout.depths(trace);
         let ticks = Ticks::of(trace, &layout, &depths);
-        let choice = Choice::of(trace, &layout, &depths, most);
+        let choice = Choice::of(trace, &layout, &depths, most.slices);
         let mut strings = Strings::default();
         let mut operators = Operators::of(trace, answer, &mut strings);
         let (table, count, rest) = (operators.table.take(), operators.count, operators.rest);
         let [metrics, readings] = metrics::tables(trace, &operators, &mut strings);
         let mut items = Items::new(trace, operators, strings);
         let slices = Slices::of(trace, &layout, &depths, &choice, ticks, &mut items);
-        let (counters, samples) = samples::of(trace, &layout, ticks);
+        let (counters, samples) = samples::of(trace, &layout, ticks, most.values);
         let iterations = iterations::table(trace, &layout, ticks, &slices, &mut items.strings);
         let mut tables = vec![
             iterations,

@@ -7,11 +7,14 @@ use serde_json::{Value, json};
 use super::ticks::Ticks;
 use crate::columns::Table;
 
-/// Values that are carried without thinning them.
-const MOST: usize = 400_000;
+/// Values of counters that are carried without thinning them.
+pub const USUAL_VALUES: usize = 400_000;
 
-/// Buckets of which the least and greatest value of a counter are kept otherwise.
-const BUCKETS: u64 = 2_048;
+/// The most buckets of which the least and greatest value of a counter are kept otherwise.
+const MOST_BUCKETS: usize = 2_048;
+
+/// The fewest of them, of however many counters there are.
+const FEWEST_BUCKETS: usize = 64;
 
 /// The values that are carried.
 pub(super) struct Samples {
@@ -34,9 +37,12 @@ pub(crate) fn values_of(trace: &Trace, layout: &Layout, ticks: Ticks) -> Vec<Vec
     by_counter
 }
 
-/// The counters, each with its place in the table, and the table.
-pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, Samples) {
+/// The counters, each with its place in the table, and the table. More than [`USUAL_VALUES`] are thinned to `thinned`,
+/// as far as that leaves each counter its shape.
+pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks, thinned: usize) -> (Vec<Value>, Samples) {
     let samples = &trace.samples;
+    let buckets = thinned / 2 / trace.counters.len().max(1);
+    let buckets = buckets.clamp(FEWEST_BUCKETS, MOST_BUCKETS) as u64;
     let mut by_counter = values_of(trace, layout, ticks);
     let mut kept: Vec<(u64, f64)> = Vec::new();
     let mut counters = Vec::new();
@@ -44,9 +50,9 @@ pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, S
         by_counter.iter_mut().zip(trace.counters.iter()).zip(&layout.counters)
     {
         let first = kept.len();
-        match samples.len() <= MOST {
+        match samples.len() <= USUAL_VALUES {
             true => kept.append(values),
-            false => thin(values, ticks.end, &mut kept),
+            false => thin(values, ticks.end / buckets + 1, &mut kept),
         }
         if kept.len() > first {
             counters.push(json!({
@@ -64,9 +70,8 @@ pub(super) fn of(trace: &Trace, layout: &Layout, ticks: Ticks) -> (Vec<Value>, S
     (counters, Samples { table, count: kept.len(), all: samples.len() })
 }
 
-/// Keeps the least and the greatest value of each bucket, in the order of time.
-fn thin(values: &[(u64, f64)], end: u64, kept: &mut Vec<(u64, f64)>) {
-    let width = end / BUCKETS + 1;
+/// Keeps the least and the greatest value of each bucket of this width, in the order of time.
+fn thin(values: &[(u64, f64)], width: u64, kept: &mut Vec<(u64, f64)>) {
     for bucket in values.chunk_by(|a, b| a.0 / width == b.0 / width) {
         let by_value = |a: &&(u64, f64), b: &&(u64, f64)| a.1.total_cmp(&b.1);
         let (least, greatest) = (bucket.iter().min_by(by_value), bucket.iter().max_by(by_value));

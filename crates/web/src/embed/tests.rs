@@ -217,6 +217,31 @@ fn many_values_of_counters_keep_their_extremes() {
     assert_eq!(embedded.timeline["counters"][0]["name"], "HBM read");
 }
 
+#[test]
+fn values_of_many_counters_are_thinned_to_as_many_as_were_asked_for() {
+    let mut trace = Trace::new();
+    let unit = trace.strings.intern("MB/s");
+    for number in 0..300 {
+        let name = trace.strings.intern(&format!("counter {number}"));
+        trace.counters.push(Counter { name, unit, device: None });
+    }
+    for number in 0..450_000u32 {
+        let counter = CounterId::from_index((number % 300) as usize);
+        trace.samples.push(Sample {
+            counter,
+            time: Nanoseconds(i64::from(number) * 10),
+            value: f64::from(number % 7),
+        });
+    }
+    let answer = Query::default().run(&trace).unwrap();
+    for values in [100_000, 200_000] {
+        let most = Most { slices: 1_000, values };
+        let left_out = Embedded::with_parts(&trace, &answer, most, None).0.left_out;
+        assert_eq!(left_out.samples, 450_000);
+        assert!((values / 2..=values).contains(&left_out.samples_in_full), "{left_out:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_slice_comes_back_where_it_was_in_full_or_as_density(
