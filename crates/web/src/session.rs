@@ -11,12 +11,14 @@ use opscope_trace::Trace;
 use serde_json::{Value, json};
 
 use crate::cache::Cache;
-use crate::embed::{Embedded, Most, USUAL_SLICES};
+use crate::embed::{Embedded, Most};
 use crate::graph::Graph;
 use crate::picture::Picture;
 
-/// Slices that are sent one by one of a profile that has more than [`USUAL_SLICES`]: its page asks for the others as
-/// it needs them.
+/// Slices of a profile whose page gets all of them. A report, which nobody can ask, holds twice as many.
+const MOST_SENT_WHOLE: usize = 500_000;
+
+/// Slices that are sent one by one of a profile that has more: its page asks for the others as it needs them.
 const SLICES_OF_LARGE: usize = 100_000;
 
 /// Values of counters that are sent of a profile that has too many for all; its page asks for those in sight.
@@ -174,7 +176,7 @@ impl Shown {
             + trace.api_calls.len()
             + trace.ranges.len()
             + trace.tasks.len();
-        let usual = if all <= USUAL_SLICES { USUAL_SLICES } else { SLICES_OF_LARGE };
+        let usual = if all <= MOST_SENT_WHOLE { MOST_SENT_WHOLE } else { SLICES_OF_LARGE };
         let most = Most { slices: slices.unwrap_or(usual), values: VALUES_OF_LARGE };
         let (embedded, parts) =
             Embedded::with_parts(trace, &operators, most, Some(&subject.graph(&operators)));

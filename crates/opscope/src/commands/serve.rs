@@ -80,7 +80,7 @@ pub struct Arguments {
     no_open: bool,
 
     /// The most slices that the page gets one by one before it asks for parts: fewer are there sooner
-    /// over a slow connection [default: all of up to 1000000, of more 100000]
+    /// over a slow connection [default: all of up to 500000, of more 100000]
     #[arg(long, value_name = "N")]
     slices: Option<usize>,
 
