@@ -34,6 +34,14 @@ fn completions_know_the_commands_and_options() {
         assert!(script.contains("写出示例模型") && script.contains("optimize"), "{shell}: {script}");
         assert!(!script.contains('\u{a0}'), "{shell}: {script}");
     }
+    // These two show the meanings of values, which are in the reader's language too.
+    for shell in ["zsh", "fish"] {
+        let english = place.done(&["completions", shell]).stdout;
+        assert!(english.contains("Each operator is launched anew in every inference"), "{shell}: {english}");
+        let chinese = place.done(&["completions", shell, "--lang", "zh"]).stdout;
+        assert!(chinese.contains("昇腾 910B"), "{shell}: {chinese}");
+        assert!(!chinese.contains("Each operator is launched anew in every inference"), "{shell}: {chinese}");
+    }
     let script = place.write("completion.bash", place.done(&["completions", "bash"]).stdout);
     let checked = std::process::Command::new("bash").arg("-n").arg(&script).status();
     assert!(checked.is_ok_and(|status| status.success()), "bash can't read the script");

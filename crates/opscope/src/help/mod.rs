@@ -12,7 +12,7 @@ mod layout;
 
 use std::ffi::OsString;
 
-use clap::builder::StyledStr;
+use clap::builder::{PossibleValuesParser, StyledStr};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, Parser};
 use opscope_say::{Language, chosen, padded, say, width, word};
@@ -67,8 +67,24 @@ pub fn by_hand(text: &str) -> String {
 pub fn in_language(command: Command) -> Command {
     match chosen() {
         Language::English => command,
-        Language::Chinese => said(command, usize::MAX, &mut Table),
+        Language::Chinese => with_meanings(said(command, usize::MAX, &mut Table)),
     }
+}
+
+/// A parser whose options' values have their meanings in the reader's language, as scripts of completions show them.
+fn with_meanings(command: Command) -> Command {
+    let with_meanings_of_values = |option: Arg| {
+        let values = option.get_possible_values();
+        let said = values.into_iter().map(|value| match value.get_help().map(StyledStr::to_string) {
+            Some(meaning) => value.help(word(&meaning).to_owned()),
+            None => value,
+        });
+        match said.collect::<Vec<_>>() {
+            none if none.is_empty() => option,
+            said => option.value_parser(PossibleValuesParser::from(said)),
+        }
+    };
+    command.mut_args(with_meanings_of_values).mut_subcommands(with_meanings)
 }
 
 /// A text with blanks in place of those that the parser must not break lines at.
