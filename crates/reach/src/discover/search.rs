@@ -16,6 +16,10 @@ const RESULTS: &str = "ASCEND_PROFILER_OUTPUT";
 /// The ends of the names of collections: of the profilers of PyTorch and MindSpore.
 const ENDS: [&str; 2] = ["_ascend_pt", "_ascend_ms"];
 
+/// The folder of results beside collections. Modes of `msprof-analyze` put copies of collections there, which are no
+/// further ranks.
+const ANALYSES: &str = "cluster_analysis_output";
+
 /// How deep below a path collections are looked for.
 const DEPTH: usize = 8;
 
@@ -57,7 +61,7 @@ fn descend(path: &Path, depth: usize, found: &mut BTreeSet<PathBuf>) -> Result<(
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         // Links aren't followed, so that a circle of them has an end.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.file_name() != ANALYSES {
             descend(&entry.path(), depth - 1, found)?;
         }
     }
@@ -189,6 +193,22 @@ fn json(path: &Path, losses: &mut Vec<Loss>) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_among_results_are_no_ranks_unless_they_are_asked_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let copies = folder.path().join(ANALYSES).join("p2p_pairing");
+        for rank in [folder.path().join("a_ascend_pt"), copies.join("a_ascend_pt")] {
+            std::fs::create_dir_all(rank).expect("a writable temporary folder");
+        }
+        let found = |path: &Path| {
+            let mut found = BTreeSet::new();
+            collections_below(path, &mut found).expect("a folder");
+            found
+        };
+        assert_eq!(found(folder.path()), BTreeSet::from([folder.path().join("a_ascend_pt")]));
+        assert_eq!(found(&copies), BTreeSet::from([copies.join("a_ascend_pt")]));
+    }
 
     #[test]
     fn a_folders_name_tells_worker_and_time() {
