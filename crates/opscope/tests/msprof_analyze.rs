@@ -1,6 +1,10 @@
 //! `opscope msprof-analyze`: the vendor's analyses of many ranks, against its tool's results cell by cell.
 
 mod common;
+#[path = "msprof_analyze/marked.rs"]
+mod marked;
+#[path = "msprof_analyze/marker.rs"]
+mod marker;
 #[path = "msprof_analyze/tables.rs"]
 mod tables;
 
@@ -315,7 +319,7 @@ fn damaged_ranks_cost_themselves_only() {
 }
 
 /// The modes that read databases of one run.
-fn opscope_modes() -> [&'static str; 14] {
+fn opscope_modes() -> [&'static str; 15] {
     [
         "all",
         "communication_time",
@@ -331,6 +335,7 @@ fn opscope_modes() -> [&'static str; 14] {
         "slow_link",
         "freq_analysis",
         "ep_load_balance",
+        "mstx_sum",
     ]
 }
 
@@ -345,6 +350,7 @@ fn wrong_modes_and_options_are_named() {
     fails(&["--profiling_path"], &[]);
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
     fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
+    fails(&["mstx2commop", "the vendor's msprof-analyze has it"], &["-m", "mstx2commop", "-d", "."]);
     fails(&["--bp"], &["-m", "cluster_time_compare_summary", "-d", "."]);
     fails(&["notebook"], &["-d", ".", "--export_type", "notebook"]);
     fails(&["advisor", "opscope advise"], &["advisor", "all", "-d", "."]);

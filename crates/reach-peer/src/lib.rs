@@ -21,9 +21,9 @@
 //! analyze (here)                                         the mode's files into the folder of results
 //! communication                                          collectives and links: all, communication_time, …
 //! collectives  slow  summary  operators  calls           a file for each other mode
-//! frequency  experts  idle  bottleneck
-//! steps   run   groups   profile   launches              rows that several modes read
-//! ranks   table   numbers   mode   error                 ranks, results, statistics
+//! frequency  experts  idle  bottleneck  marks
+//! steps   run   groups   profile   launches   events     rows that several modes read
+//! ranks   table   numbers   nesting   mode   error       ranks, results, statistics, names
 //! ```
 
 mod bottleneck;
@@ -31,12 +31,15 @@ mod calls;
 mod collectives;
 mod communication;
 mod error;
+mod events;
 mod experts;
 mod frequency;
 mod groups;
 mod idle;
 mod launches;
+mod marks;
 mod mode;
+mod nesting;
 mod numbers;
 mod operators;
 mod profile;
@@ -72,9 +75,9 @@ pub struct Options {
     pub data: PathBuf,
     /// The folder in which the results' folder is to be; else it is in that of the ranks.
     pub output: Option<PathBuf>,
-    /// The ranks that count, of `cann_api_sum`, `compute_op_sum` and `hccl_sum`; all where it is missing.
+    /// The ranks that count, of [modes that choose](Mode::chooses_ranks); all where it is missing.
     pub ranks: Option<Vec<u32>>,
-    /// The step that counts, of the same modes.
+    /// The step that counts, of [modes that choose](Mode::chooses_step); all where it is missing.
     pub step: Option<i64>,
     /// How many collectives `hccl_sum` and `communication_bottleneck` list, and stretches of each rank
     /// `free_analysis`.
@@ -108,6 +111,8 @@ pub struct Done {
     pub has_results: bool,
     /// The parts that couldn't be read.
     pub losses: Vec<Loss>,
+    /// Further remarks about ranks, a line for each.
+    pub remarks: Vec<String>,
 }
 
 /// The folder of results in a folder.
@@ -134,7 +139,8 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
             return Err(PeerError::Usage(text.to_owned()));
         };
         summary::compare(&options.data, base, &write(&folder)?)?;
-        return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses: Vec::new() });
+        let (losses, remarks) = Default::default();
+        return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses, remarks });
     }
     let ranks = Ranks::find(&options.data, options.ranks.as_deref())?;
     let from_databases = ranks.have_databases();
@@ -176,9 +182,11 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         Mode::CommunicationBottleneck => {
             bottleneck::analyze(&ranks, options.rank.unwrap_or(0), options.top, &database)?
         }
+        Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
         Mode::ClusterTimeCompareSummary => false,
     };
     let count = ranks.collections.len();
-    Ok(Done { ranks: count, from_databases, folder, has_results, losses: ranks.into_losses() })
+    let (losses, remarks) = ranks.into_losses_and_remarks();
+    Ok(Done { ranks: count, from_databases, folder, has_results, losses, remarks })
 }

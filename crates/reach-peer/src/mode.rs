@@ -37,10 +37,12 @@ pub enum Mode {
     FreeAnalysis,
     /// Who holds up the longest collectives of a rank.
     CommunicationBottleneck,
+    /// Statistics of what the program marked.
+    MstxSum,
 }
 
 /// All modes, in the order of the help.
-pub const MODES: [Mode; 17] = [
+pub const MODES: [Mode; 18] = [
     Mode::All,
     Mode::CommunicationTime,
     Mode::CommunicationMatrix,
@@ -58,6 +60,7 @@ pub const MODES: [Mode; 17] = [
     Mode::EpLoadBalance,
     Mode::FreeAnalysis,
     Mode::CommunicationBottleneck,
+    Mode::MstxSum,
 ];
 
 impl Mode {
@@ -81,6 +84,7 @@ impl Mode {
             Self::EpLoadBalance => "ep_load_balance",
             Self::FreeAnalysis => "free_analysis",
             Self::CommunicationBottleneck => "communication_bottleneck",
+            Self::MstxSum => "mstx_sum",
         }
     }
 
@@ -104,12 +108,24 @@ impl Mode {
             Self::EpLoadBalance => "tokens of experts",
             Self::FreeAnalysis => "each rank's longest idle stretches, and why",
             Self::CommunicationBottleneck => "who holds up a rank's longest collectives (--rank_id)",
+            Self::MstxSum => "statistics of what the program marked (mstx)",
         }
     }
 
     /// Whether it can do with texts.
     pub fn reads_texts(self) -> bool {
         matches!(self, Self::All | Self::CommunicationTime | Self::CommunicationMatrix)
+    }
+
+    /// Whether it can do with some of the ranks.
+    pub fn chooses_ranks(self) -> bool {
+        self.chooses_step()
+    }
+
+    /// Whether it can do with one step.
+    pub fn chooses_step(self) -> bool {
+        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum};
+        [CannApiSum, ComputeOpSum, HcclSum, MstxSum].contains(&self)
     }
 
     /// The mode of a name.
@@ -134,7 +150,7 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "module_statistic" | "operator_mfu" | "computational_op_masking" | "calibrate_npu_gpu" => {
             "the vendor's msprof-analyze has it"
         }
-        "mstx_sum" | "export_summary" | "p2p_pairing" | "pp_chart" => "the vendor's msprof-analyze has it",
+        "export_summary" | "p2p_pairing" | "pp_chart" => "the vendor's msprof-analyze has it",
         "cluster_compare_baseline" => "-m cluster_time_compare_summary compares two runs",
         _ => return None,
     })

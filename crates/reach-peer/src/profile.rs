@@ -32,6 +32,11 @@ impl Span {
         (0..LONGEST_NS).contains(&self.end.saturating_sub(self.start))
     }
 
+    /// Whether a moment lies in it.
+    pub fn contains(self, moment: i64) -> bool {
+        (self.start..=self.end).contains(&moment)
+    }
+
     /// Whether the other lies in it.
     pub fn holds(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
@@ -50,6 +55,15 @@ pub fn steps(database: &Connection) -> rusqlite::Result<Vec<(i64, Span)>> {
         }
     })?;
     Ok(steps)
+}
+
+/// Whether a database has a table.
+///
+/// # Errors
+/// SQLite's.
+pub fn has_table(database: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
+    database.query_row(sql, [name], |row| row.get(0))
 }
 
 /// The stretch of a step that was asked for: of all time where none was.

@@ -17,6 +17,7 @@ pub struct Ranks {
     /// The groups that they declare, by the vendor's number of their names.
     pub groups: BTreeMap<u64, Group>,
     losses: Mutex<Vec<Loss>>,
+    remarks: Mutex<Vec<(u32, String)>>,
 }
 
 /// The file of a rank that is meant.
@@ -43,14 +44,25 @@ impl Ranks {
                 ));
             }
         }
-        Ok(Self { collections: found.collections, groups: found.groups, losses: Mutex::new(found.losses) })
+        let (losses, remarks) = (Mutex::new(found.losses), Mutex::default());
+        Ok(Self { collections: found.collections, groups: found.groups, losses, remarks })
     }
 
-    /// The losses so far, by rank.
-    pub fn into_losses(self) -> Vec<Loss> {
+    /// The losses so far, by rank, and further remarks about ranks, a line for each.
+    pub fn into_losses_and_remarks(self) -> (Vec<Loss>, Vec<String>) {
         let mut losses = self.losses.into_inner().unwrap_or_default();
         losses.sort_by_key(|loss| loss.rank);
-        losses
+        let mut remarks = self.remarks.into_inner().unwrap_or_default();
+        remarks.sort();
+        let line = |(rank, text): (u32, String)| format!("rank {rank}: {text}");
+        (losses, remarks.into_iter().map(line).collect())
+    }
+
+    /// Enters something that the user should know of a rank.
+    pub fn remark(&self, collection: &Collection, text: String) {
+        if let Ok(mut remarks) = self.remarks.lock() {
+            remarks.push((collection.rank, text));
+        }
     }
 
     /// Enters something damaged.
@@ -86,20 +98,22 @@ impl Ranks {
     }
 
     /// Reads a database of a rank, which may be missing. A table that breaks off is entered as a loss; its rows
-    /// before stay read.
+    /// before stay read. Returns whether all of it was read.
     pub fn read(
         &self,
         collection: &Collection,
         file: File,
         read: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-    ) {
+    ) -> bool {
         let path: &Option<PathBuf> = match file {
             File::Profile => &collection.outputs.database,
             File::Analysis => &collection.outputs.analysis,
         };
-        let Some(path) = path else { return };
-        if let Err(error) = open(path).and_then(|database| read(&database)) {
+        let Some(path) = path else { return false };
+        let done = open(path).and_then(|database| read(&database));
+        if let Err(error) = &done {
             self.damaged(collection, path, error);
         }
+        done.is_ok()
     }
 }

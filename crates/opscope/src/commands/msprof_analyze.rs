@@ -80,7 +80,7 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only, for cann_api_sum, compute_op_sum and hccl_sum
+    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum and mstx_sum
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
@@ -158,8 +158,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Err(error) if error.is_usage() => return Err(UsageError(error.to_string()).into()),
         done => done?,
     };
-    for line in cluster::losses_lines(&done.losses) {
-        terminal.warn(&line);
+    for line in cluster::losses_lines(&done.losses).iter().chain(&done.remarks) {
+        terminal.warn(line);
     }
     let mode = options.mode.name();
     let read = match (done.ranks, done.from_databases) {
@@ -169,7 +169,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let text = match done.has_results {
         true => format!("{read}: {}\n", done.folder.display()),
-        false => format!("{read}: nothing stands out, so nothing was written\n"),
+        false => format!("{read}: nothing was found, so nothing was written\n"),
     };
     terminal.print(&text)?;
     Ok(Exit::Done)
@@ -192,17 +192,18 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         }
     }
     let Some(data) = &cluster.data else { return refused("-d is missing: the folder with the ranks".into()) };
-    let is_chosen = [Mode::CannApiSum, Mode::ComputeOpSum, Mode::HcclSum].contains(&cluster.mode);
     let ranks = match &*cluster.ranks {
         "all" => None,
         list => Some(ranks_of(list)?),
     };
     let step = cluster.step.filter(|step| *step != -1);
     let name = cluster.mode.name();
-    if (ranks.is_some() || step.is_some()) && !is_chosen {
-        return refused(format!(
-            "--rank_list and --step_id belong to cann_api_sum, compute_op_sum and hccl_sum, not to {name}"
-        ));
+    if ranks.is_some() && !cluster.mode.chooses_ranks() {
+        let modes = names_of(Mode::chooses_ranks);
+        return refused(format!("--rank_list belongs to {modes}, not to {name}"));
+    }
+    if step.is_some() && !cluster.mode.chooses_step() {
+        return refused(format!("--step_id belongs to {}, not to {name}", names_of(Mode::chooses_step)));
     }
     let has_top = [Mode::HcclSum, Mode::FreeAnalysis, Mode::CommunicationBottleneck].contains(&cluster.mode);
     if cluster.top.is_some() && !has_top {
@@ -229,6 +230,15 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         base: cluster.base.clone(),
         ..Options::new(cluster.mode, data.clone())
     })
+}
+
+/// The names of some modes, for a sentence.
+fn names_of(is_one: fn(Mode) -> bool) -> String {
+    let names: Vec<&str> = MODES.into_iter().filter(|mode| is_one(*mode)).map(Mode::name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 /// A list of ranks such as `0,1,2`.
