@@ -1,5 +1,7 @@
 //! `opscope msprof-analyze`: the vendor's analyses of many ranks, against its tool's results cell by cell.
 
+#[path = "msprof_analyze/additions.rs"]
+mod additions;
 mod common;
 #[path = "msprof_analyze/marked.rs"]
 mod marked;
@@ -350,6 +352,8 @@ fn wrong_modes_and_options_are_named() {
     fails(&["--profiling_path"], &[]);
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
     fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
+    fails(&["--into-input", "p2p_pairing"], &["-m", "mstx_sum", "-d", ".", "--into-input"]);
+    fails(&["--into-input", "--output_path"], &["-m", "p2p_pairing", "-d", ".", "--into-input", "-o", "out"]);
     fails(&["mstx2commop", "the vendor's msprof-analyze has it"], &["-m", "mstx2commop", "-d", "."]);
     fails(&["--bp"], &["-m", "cluster_time_compare_summary", "-d", "."]);
     fails(&["notebook"], &["-d", ".", "--export_type", "notebook"]);

@@ -27,6 +27,12 @@ pub enum PeerError {
     /// There is no earlier result that could be compared.
     #[error("{0}: no table ClusterTimeSummary; run -m cluster_time_summary on that folder first")]
     NoSummary(PathBuf),
+    /// Changes of another program wait beside a rank's database.
+    #[error(
+        "{0}: another program is writing the database, or was stopped while it did; let it end, or open the \
+         database with sqlite3 once, which brings it in order"
+    )]
+    Unfinished(PathBuf),
     /// A result can't be written.
     #[error("{path}: cannot be written: {source}")]
     Write {

@@ -22,6 +22,8 @@
 //! communication                                          collectives and links: all, communication_time, …
 //! collectives  slow  summary  operators  calls           a file for each other mode
 //! frequency  experts  idle  bottleneck  marks
+//! pairing                                                those that add to the ranks' own files, or copies of them
+//! copies                                             where additions go
 //! steps   run   groups   profile   launches   events     rows that several modes read
 //! ranks   table   numbers   nesting   mode   error       ranks, results, statistics, names
 //! ```
@@ -30,6 +32,7 @@ mod bottleneck;
 mod calls;
 mod collectives;
 mod communication;
+mod copies;
 mod error;
 mod events;
 mod experts;
@@ -42,6 +45,7 @@ mod mode;
 mod nesting;
 mod numbers;
 mod operators;
+mod pairing;
 mod profile;
 mod ranks;
 mod run;
@@ -55,6 +59,7 @@ use std::path::{Path, PathBuf};
 use opscope_reach::Loss;
 
 use crate::communication::Parts;
+use crate::copies::Destination;
 use crate::ranks::Ranks;
 
 pub use error::PeerError;
@@ -88,13 +93,15 @@ pub struct Options {
     pub exclude_op_name: bool,
     /// The folder of the run that `cluster_time_compare_summary` compares with.
     pub base: Option<PathBuf>,
+    /// Whether [modes that add to ranks](Mode::adds_to_ranks) do so in the ranks' folders, and not in copies.
+    pub into_input: bool,
 }
 
 impl Options {
     /// A mode without options.
     pub fn new(mode: Mode, data: PathBuf) -> Self {
         let (output, ranks, step, top, rank, base) = Default::default();
-        Self { mode, data, output, ranks, step, top, rank, exclude_op_name: false, base }
+        Self { mode, data, output, ranks, step, top, rank, exclude_op_name: false, base, into_input: false }
     }
 }
 
@@ -105,7 +112,7 @@ pub struct Done {
     pub ranks: usize,
     /// Whether they were read from databases.
     pub from_databases: bool,
-    /// The folder of results.
+    /// The folder of results; that of the ranks where these were added to.
     pub folder: PathBuf,
     /// Whether anything was written: some modes find nothing that they would write.
     pub has_results: bool,
@@ -150,6 +157,9 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
     if let Some(step) = options.step {
         profile::check_step(&ranks, step)?;
     }
+    if mode.adds_to_ranks() {
+        return add_to_ranks(options, ranks, &folder);
+    }
     let database = write(&folder)?;
     let has_results = match mode {
         Mode::All | Mode::CommunicationTime | Mode::CommunicationMatrix => {
@@ -184,9 +194,25 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         }
         Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
-        Mode::ClusterTimeCompareSummary => false,
+        Mode::ClusterTimeCompareSummary | Mode::P2pPairing => false,
     };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();
     Ok(Done { ranks: count, from_databases, folder, has_results, losses, remarks })
+}
+
+/// Carries out a mode that adds to the ranks' files, or to copies of them.
+fn add_to_ranks(options: &Options, ranks: Ranks, results: &Path) -> Result<Done, PeerError> {
+    let folder = match options.into_input {
+        true => options.data.clone(),
+        false => results.join(options.mode.name()),
+    };
+    let destination = match options.into_input {
+        true => Destination::Ranks,
+        false => Destination::Copies { ranks: options.data.clone(), copies: folder.clone() },
+    };
+    let has_results = pairing::write(&ranks, options, &destination)?;
+    let count = ranks.collections.len();
+    let (losses, remarks) = ranks.into_losses_and_remarks();
+    Ok(Done { ranks: count, from_databases: true, folder, has_results, losses, remarks })
 }

@@ -39,10 +39,12 @@ pub enum Mode {
     CommunicationBottleneck,
     /// Statistics of what the program marked.
     MstxSum,
+    /// Names by which sends find their receives.
+    P2pPairing,
 }
 
 /// All modes, in the order of the help.
-pub const MODES: [Mode; 18] = [
+pub const MODES: [Mode; 19] = [
     Mode::All,
     Mode::CommunicationTime,
     Mode::CommunicationMatrix,
@@ -61,6 +63,7 @@ pub const MODES: [Mode; 18] = [
     Mode::FreeAnalysis,
     Mode::CommunicationBottleneck,
     Mode::MstxSum,
+    Mode::P2pPairing,
 ];
 
 impl Mode {
@@ -85,6 +88,7 @@ impl Mode {
             Self::FreeAnalysis => "free_analysis",
             Self::CommunicationBottleneck => "communication_bottleneck",
             Self::MstxSum => "mstx_sum",
+            Self::P2pPairing => "p2p_pairing",
         }
     }
 
@@ -109,12 +113,18 @@ impl Mode {
             Self::FreeAnalysis => "each rank's longest idle stretches, and why",
             Self::CommunicationBottleneck => "who holds up a rank's longest collectives (--rank_id)",
             Self::MstxSum => "statistics of what the program marked (mstx)",
+            Self::P2pPairing => "which send belongs to which receive, into ranks' databases (--into-input)",
         }
     }
 
     /// Whether it can do with texts.
     pub fn reads_texts(self) -> bool {
         matches!(self, Self::All | Self::CommunicationTime | Self::CommunicationMatrix)
+    }
+
+    /// Whether it adds to the ranks' own files, or to copies of them.
+    pub fn adds_to_ranks(self) -> bool {
+        matches!(self, Self::P2pPairing)
     }
 
     /// Whether it can do with some of the ranks.
@@ -124,8 +134,8 @@ impl Mode {
 
     /// Whether it can do with one step.
     pub fn chooses_step(self) -> bool {
-        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum};
-        [CannApiSum, ComputeOpSum, HcclSum, MstxSum].contains(&self)
+        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing};
+        [CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing].contains(&self)
     }
 
     /// The mode of a name.
@@ -150,7 +160,7 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "module_statistic" | "operator_mfu" | "computational_op_masking" | "calibrate_npu_gpu" => {
             "the vendor's msprof-analyze has it"
         }
-        "export_summary" | "p2p_pairing" | "pp_chart" => "the vendor's msprof-analyze has it",
+        "export_summary" | "pp_chart" => "the vendor's msprof-analyze has it",
         "cluster_compare_baseline" => "-m cluster_time_compare_summary compares two runs",
         _ => return None,
     })

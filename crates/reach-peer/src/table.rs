@@ -1,9 +1,11 @@
-//! `cluster_analysis.db`: tables that a mode adds to it or writes anew, whole or not at all.
+//! Databases of results, `cluster_analysis.db` and those of ranks: tables that a mode adds or writes anew, whole or
+//! not at all.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Statement};
 
 use crate::error::PeerError;
@@ -69,12 +71,24 @@ impl Output {
     /// # Errors
     /// When the file can't be written; it is as it was before, then.
     pub fn write(path: &Path, fill: impl FnOnce(&Self) -> rusqlite::Result<()>) -> Result<(), PeerError> {
+        Self::rewrite(path, path, fill)
+    }
+
+    /// Writes another database as it becomes by changes; that one, if it is there, is read only. Both may be one.
+    ///
+    /// # Errors
+    /// When the file can't be written; it is as it was before, then.
+    pub fn rewrite(
+        source: &Path,
+        path: &Path,
+        fill: impl FnOnce(&Self) -> rusqlite::Result<()>,
+    ) -> Result<(), PeerError> {
         let failed = |source| PeerError::Database { path: path.to_owned(), source };
         opscope_files::replace_atomically(path, |draft| {
-            if path.is_file() {
+            if source.is_file() {
                 // Its content alone: the mode is that of every result.
                 let mut draft = OpenOptions::new().write(true).open(draft)?;
-                io::copy(&mut File::open(path)?, &mut draft)?;
+                io::copy(&mut opscope_files::open_plain(source)?, &mut draft)?;
             }
             fill_draft(draft, fill).map_err(Failure::Sqlite)
         })
@@ -82,6 +96,11 @@ impl Output {
             Failure::System(source) => PeerError::Write { path: path.to_owned(), source },
             Failure::Sqlite(source) => failed(source),
         })
+    }
+
+    /// The database, for changes of tables that were there before.
+    pub fn database(&self) -> &Connection {
+        &self.database
     }
 
     /// Begins a table, in place of one of the same name.
@@ -147,8 +166,13 @@ fn fill_draft(draft: &Path, fill: impl FnOnce(&Output) -> rusqlite::Result<()>) 
         true => Connection::open_with_flags_and_vfs(draft, flags, "unix-none")?,
         false => Connection::open_with_flags(draft, flags)?,
     };
+    // A stranger's triggers and views would have a say in what is written.
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    database.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    // Exclusive, because one that keeps a write-ahead log can't be opened without locks otherwise.
     database.execute_batch(
-        "PRAGMA trusted_schema = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;",
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA journal_mode = OFF; \
+         PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN;",
     )?;
     let output = Output { database };
     fill(&output)?;

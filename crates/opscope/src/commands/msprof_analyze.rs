@@ -15,12 +15,14 @@ fn modes() -> String {
     format!(
         "Modes:\n{}\n\n\
          Results are in cluster_analysis_output/ of the output's folder, else of the ranks': cluster_analysis.db, \
-         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it.\n\n\
+         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. p2p_pairing \
+         adds to the ranks' own files: to copies in a folder of its name in there, or with --into-input to the ranks'.\n\n\
          Examples:\n  \
          opscope msprof-analyze -d profiling_data/\n  \
          opscope msprof-analyze cluster -m slow_rank -d profiling_data/ -o results/\n  \
          opscope msprof-analyze -m hccl_sum -d profiling_data/ --rank_list 0,1 --step_id 10\n  \
-         opscope msprof-analyze -m cluster_time_compare_summary -d run/ --bp before/\n\n\
+         opscope msprof-analyze -m cluster_time_compare_summary -d run/ --bp before/\n  \
+         opscope msprof-analyze -m p2p_pairing -d profiling_data/ --into-input\n\n\
          What ranks and links cost, and why, the vendor's modes don't say: opscope cluster does.\n\
          Differences from the vendor's tool are listed in docs/msprof-analyze.md.",
         lines.join("\n")
@@ -80,7 +82,7 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum and mstx_sum
+    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum, mstx_sum and p2p_pairing
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
@@ -100,6 +102,10 @@ struct Cluster {
     /// Leave out compute_op_sum's table by operators' names
     #[arg(long = "exclude_op_name")]
     exclude_op_name: bool,
+
+    /// Let p2p_pairing add to the files of the ranks, and not to copies
+    #[arg(long, conflicts_with = "output")]
+    into_input: bool,
 
     /// The form of the results
     #[arg(long = "export_type", value_name = "FORM", default_value = "db")]
@@ -205,6 +211,9 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
     if step.is_some() && !cluster.mode.chooses_step() {
         return refused(format!("--step_id belongs to {}, not to {name}", names_of(Mode::chooses_step)));
     }
+    if cluster.into_input && !cluster.mode.adds_to_ranks() {
+        return refused(format!("--into-input belongs to {}, not to {name}", names_of(Mode::adds_to_ranks)));
+    }
     let has_top = [Mode::HcclSum, Mode::FreeAnalysis, Mode::CommunicationBottleneck].contains(&cluster.mode);
     if cluster.top.is_some() && !has_top {
         return refused(format!(
@@ -228,6 +237,7 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         rank: cluster.rank,
         exclude_op_name: cluster.exclude_op_name,
         base: cluster.base.clone(),
+        into_input: cluster.into_input,
         ..Options::new(cluster.mode, data.clone())
     })
 }
