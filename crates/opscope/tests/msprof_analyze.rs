@@ -352,7 +352,14 @@ fn wrong_modes_and_options_are_named() {
     fails(&["--profiling_path"], &[]);
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
     fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
-    fails(&["--into-input", "p2p_pairing"], &["-m", "mstx_sum", "-d", ".", "--into-input"]);
+    fails(
+        &["--step_id", "cann_api_sum, mstx_sum and p2p_pairing"],
+        &["-m", "export_summary", "-d", ".", "--step_id", "1"],
+    );
+    fails(
+        &["--into-input", "export_summary and p2p_pairing"],
+        &["-m", "mstx_sum", "-d", ".", "--into-input"],
+    );
     fails(&["--into-input", "--output_path"], &["-m", "p2p_pairing", "-d", ".", "--into-input", "-o", "out"]);
     fails(&["mstx2commop", "the vendor's msprof-analyze has it"], &["-m", "mstx2commop", "-d", "."]);
     fails(&["--bp"], &["-m", "cluster_time_compare_summary", "-d", "."]);

@@ -22,7 +22,7 @@
 //! communication                                          collectives and links: all, communication_time, …
 //! collectives  slow  summary  operators  calls           a file for each other mode
 //! frequency  experts  idle  bottleneck  marks
-//! pairing                                                those that add to the ranks' own files, or copies of them
+//! pairing   exported                                     those that add to the ranks' own files, or copies of them
 //! copies                                             where additions go
 //! steps   run   groups   profile   launches   events     rows that several modes read
 //! ranks   table   numbers   nesting   mode   error       ranks, results, statistics, names
@@ -36,6 +36,7 @@ mod copies;
 mod error;
 mod events;
 mod experts;
+mod exported;
 mod frequency;
 mod groups;
 mod idle;
@@ -194,7 +195,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         }
         Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
-        Mode::ClusterTimeCompareSummary | Mode::P2pPairing => false,
+        Mode::ClusterTimeCompareSummary | Mode::ExportSummary | Mode::P2pPairing => false,
     };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();
@@ -211,7 +212,10 @@ fn add_to_ranks(options: &Options, ranks: Ranks, results: &Path) -> Result<Done,
         true => Destination::Ranks,
         false => Destination::Copies { ranks: options.data.clone(), copies: folder.clone() },
     };
-    let has_results = pairing::write(&ranks, options, &destination)?;
+    let has_results = match options.mode {
+        Mode::ExportSummary => exported::write(&ranks, &destination)?,
+        _ => pairing::write(&ranks, options, &destination)?,
+    };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();
     Ok(Done { ranks: count, from_databases: true, folder, has_results, losses, remarks })

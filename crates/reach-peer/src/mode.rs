@@ -39,12 +39,14 @@ pub enum Mode {
     CommunicationBottleneck,
     /// Statistics of what the program marked.
     MstxSum,
+    /// Tables of ranks as text.
+    ExportSummary,
     /// Names by which sends find their receives.
     P2pPairing,
 }
 
 /// All modes, in the order of the help.
-pub const MODES: [Mode; 19] = [
+pub const MODES: [Mode; 20] = [
     Mode::All,
     Mode::CommunicationTime,
     Mode::CommunicationMatrix,
@@ -63,6 +65,7 @@ pub const MODES: [Mode; 19] = [
     Mode::FreeAnalysis,
     Mode::CommunicationBottleneck,
     Mode::MstxSum,
+    Mode::ExportSummary,
     Mode::P2pPairing,
 ];
 
@@ -88,6 +91,7 @@ impl Mode {
             Self::FreeAnalysis => "free_analysis",
             Self::CommunicationBottleneck => "communication_bottleneck",
             Self::MstxSum => "mstx_sum",
+            Self::ExportSummary => "export_summary",
             Self::P2pPairing => "p2p_pairing",
         }
     }
@@ -113,6 +117,7 @@ impl Mode {
             Self::FreeAnalysis => "each rank's longest idle stretches, and why",
             Self::CommunicationBottleneck => "who holds up a rank's longest collectives (--rank_id)",
             Self::MstxSum => "statistics of what the program marked (mstx)",
+            Self::ExportSummary => "each rank's calls and operators as CSV (--into-input)",
             Self::P2pPairing => "which send belongs to which receive, into ranks' databases (--into-input)",
         }
     }
@@ -124,12 +129,12 @@ impl Mode {
 
     /// Whether it adds to the ranks' own files, or to copies of them.
     pub fn adds_to_ranks(self) -> bool {
-        matches!(self, Self::P2pPairing)
+        matches!(self, Self::ExportSummary | Self::P2pPairing)
     }
 
     /// Whether it can do with some of the ranks.
     pub fn chooses_ranks(self) -> bool {
-        self.chooses_step()
+        self.chooses_step() || self == Self::ExportSummary
     }
 
     /// Whether it can do with one step.
@@ -160,7 +165,7 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "module_statistic" | "operator_mfu" | "computational_op_masking" | "calibrate_npu_gpu" => {
             "the vendor's msprof-analyze has it"
         }
-        "export_summary" | "pp_chart" => "the vendor's msprof-analyze has it",
+        "pp_chart" => "the vendor's msprof-analyze has it",
         "cluster_compare_baseline" => "-m cluster_time_compare_summary compares two runs",
         _ => return None,
     })

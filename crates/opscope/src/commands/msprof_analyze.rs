@@ -15,8 +15,9 @@ fn modes() -> String {
     format!(
         "Modes:\n{}\n\n\
          Results are in cluster_analysis_output/ of the output's folder, else of the ranks': cluster_analysis.db, \
-         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. p2p_pairing \
-         adds to the ranks' own files: to copies in a folder of its name in there, or with --into-input to the ranks'.\n\n\
+         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. export_summary \
+         and p2p_pairing add to the ranks' own files: to copies in a folder of their name in there, or with \
+         --into-input to the ranks'.\n\n\
          Examples:\n  \
          opscope msprof-analyze -d profiling_data/\n  \
          opscope msprof-analyze cluster -m slow_rank -d profiling_data/ -o results/\n  \
@@ -82,11 +83,11 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum, mstx_sum and p2p_pairing
+    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum, mstx_sum, p2p_pairing and export_summary
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
-    /// This step only, for the same modes [default: all]
+    /// This step only, for the same modes but the last [default: all]
     #[arg(long = "step_id", value_name = "N", allow_negative_numbers = true)]
     step: Option<i64>,
 
@@ -103,7 +104,7 @@ struct Cluster {
     #[arg(long = "exclude_op_name")]
     exclude_op_name: bool,
 
-    /// Let p2p_pairing add to the files of the ranks, and not to copies
+    /// Let export_summary and p2p_pairing add to the files of the ranks, and not to copies
     #[arg(long, conflicts_with = "output")]
     into_input: bool,
 

@@ -1,4 +1,4 @@
-//! Modes that add to the files of the ranks: `p2p_pairing`.
+//! Modes that add to the files of the ranks: `p2p_pairing` and `export_summary`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use opscope_testing::companions;
 use rusqlite::Connection;
 
 use crate::common::Place;
-use crate::marker::{below, contents, copy, databases};
+use crate::marker::{Marker, below, contents, copy, databases};
 use crate::tables::assert_same_databases;
 use crate::vendor;
 
@@ -159,7 +159,9 @@ fn what_cannot_be_written_whole_is_not_written() {
     let before = contents(&place.path(RANKS));
     let program = env!("CARGO_BIN_EXE_opscope");
     // The system ends a program that writes a file longer than it may.
-    for (mode, more) in [("p2p_pairing", "-o out"), ("p2p_pairing", "--into-input")] {
+    for (mode, more) in
+        [("p2p_pairing", "-o out"), ("p2p_pairing", "--into-input"), ("export_summary", "-o out")]
+    {
         let script = format!("ulimit -f 16; exec {program} msprof-analyze -m {mode} -d {RANKS} {more}");
         let mut command = std::process::Command::new("sh");
         let output = command.args(["-c", &script]).current_dir(place.path(".")).output().unwrap();
@@ -220,7 +222,7 @@ fn ranks_that_are_damaged_or_lack_tables_are_left_as_they_are_and_others_are_not
          PRAGMA journal_mode = WAL",
     );
     let before = contents(&place.path(RANKS));
-    for mode in ["p2p_pairing"] {
+    for mode in ["p2p_pairing", "export_summary"] {
         let answer = place.done(&["msprof-analyze", "-m", mode, "-d", RANKS, "-o", "out"]);
         assert!(answer.stderr.contains("ranks 0, 1, 2: cut or damaged"), "{mode}: {}", answer.stderr);
         let left = answer.stderr.contains("rank 1: nothing was added to its damaged database");
@@ -245,4 +247,124 @@ fn ranks_that_are_damaged_or_lack_tables_are_left_as_they_are_and_others_are_not
     let words = ["msprof-analyze", "-m", "p2p_pairing", "-d", RANKS, "--into-input"];
     place.fails(1, &["-wal", "another program"], &words);
     assert!(contents(&place.path(RANKS)) == before);
+}
+
+/// The rows of a table as text, by its headings.
+fn csv_rows(path: &Path) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    let headings = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let row = |row: csv::Result<csv::StringRecord>| row.unwrap().iter().map(str::to_owned).collect();
+    (headings, reader.records().map(row).collect())
+}
+
+fn are_same(ours: &str, theirs: &str) -> bool {
+    match (ours.parse::<f64>(), theirs.parse::<f64>()) {
+        (Ok(ours), Ok(theirs)) => (ours - theirs).abs() <= 1e-9 * ours.abs().max(theirs.abs()),
+        _ => ours == theirs,
+    }
+}
+
+/// Asserts that tables of operators are the same, but for the time since the operator before where that isn't clear:
+/// several begin together, or the vendor's program has the 0 of its first one there.
+fn assert_same_kernels(ours: &Path, theirs: &Path) {
+    let ((headings, mut ours), (their_headings, mut theirs)) = (csv_rows(ours), csv_rows(theirs));
+    assert_eq!(headings, their_headings);
+    assert_eq!(ours.len(), theirs.len());
+    let place = |name: &str| headings.iter().position(|heading| heading == name).unwrap();
+    let (start, wait) = (place("task_start_time"), place("task_wait_time"));
+    // Both are the number closest to the exact time.
+    let key = |row: &Vec<String>| {
+        let bits = |column: usize| row[column].parse::<f64>().unwrap().to_bits();
+        (bits(start), row[0].clone(), bits(place("task_duration")))
+    };
+    ours.sort_by_cached_key(key);
+    theirs.sort_by_cached_key(key);
+    let begins = |row: &Vec<String>| row[start].parse::<f64>().unwrap();
+    let mut waits = 0;
+    for at in 0..ours.len() {
+        for column in (0..headings.len()).filter(|column| *column != wait) {
+            assert!(are_same(&ours[at][column], &theirs[at][column]), "{:?}\n{:?}", ours[at], theirs[at]);
+        }
+        let is_close = |other: usize| (begins(&ours[at]) - begins(&ours[other])).abs() < 2.0;
+        let is_clear = at > 1 && at + 1 < ours.len() && ![at - 2, at - 1, at + 1].into_iter().any(is_close);
+        if is_clear && !["", "0.0"].contains(&&*theirs[at][wait]) {
+            // The vendor's are rounded to what a floating-point number of nanoseconds since 1970 can be.
+            let [ours, theirs] = [&ours, &theirs].map(|rows| rows[at][wait].parse::<f64>().unwrap());
+            assert!((ours - theirs).abs() < 0.257, "{ours} {theirs}");
+            waits += 1;
+        }
+    }
+    assert!(waits > 10, "{waits}");
+}
+
+/// Adds what a rank that was collected with more details has: counters, parts of communication, states of operators.
+fn add_details(path: &Path) {
+    let marker = Marker::open(path);
+    let names = ["aic_total_time", "aiv_vec_ratio", "mac_exe_time"].map(|name| marker.text(name));
+    let (kind, part) = (marker.text("AI_CPU"), marker.text("hcom_part"));
+    let dynamic = marker.text("dynamic");
+    let mut sql =
+        "CREATE TABLE TASK_PMU_INFO (globalTaskId INTEGER, name INTEGER, value NUMERIC); ".to_owned();
+    for (place, name) in names.iter().enumerate() {
+        sql.push_str(&format!(
+            "INSERT INTO TASK_PMU_INFO SELECT globalTaskId, {name}, globalTaskId * 1.5 + {place} \
+             FROM COMPUTE_TASK_INFO WHERE globalTaskId % 3 != {place}; "
+        ));
+    }
+    sql.push_str(&format!(
+        "ALTER TABLE COMPUTE_TASK_INFO ADD COLUMN opState INTEGER; UPDATE COMPUTE_TASK_INFO SET opState = {dynamic}; \
+         CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO (name INTEGER, globalTaskId INTEGER, taskType INTEGER, \
+         opType INTEGER); INSERT INTO COMMUNICATION_SCHEDULE_TASK_INFO SELECT {part}, globalTaskId, {kind}, {part} \
+         FROM TASK WHERE globalTaskId NOT IN (SELECT globalTaskId FROM COMPUTE_TASK_INFO) LIMIT 5;"
+    ));
+    marker.database.execute_batch(&sql).unwrap();
+    marker.done();
+}
+
+#[test]
+fn calls_and_operators_of_ranks_are_written_as_tables_with_the_vendors_figures() {
+    let place = Place::new();
+    sample(&place);
+    let paths = databases(&place.path(RANKS));
+    add_details(&paths[3]);
+    let names = ["api_statistic.csv", "kernel_details.csv"];
+    let copies = add(&place, "export_summary", &[]);
+    assert_eq!(below(&copies).len(), 16);
+    let at = |path: &Path, folder: &Path, name: &str| {
+        folder.join(path.strip_prefix(place.path(RANKS)).unwrap()).with_file_name(name)
+    };
+    let (headings, rows) = csv_rows(&at(&paths[3], &copies, names[1]));
+    assert_eq!(headings[..5], ["op_name", "block_dim", "mix_block_dim", "op_type", "task_type"]);
+    assert_eq!(headings[11..13], ["op_state", "task_start_time"]);
+    assert_eq!(headings[19..], ["aicore_time", "aiv_vec_ratio", "mac_exe_time", "task_wait_time"]);
+    let of_kind = |kind: &str| rows.iter().filter(|row| row[4] == kind).count();
+    assert!(of_kind("COMMUNICATION") > 10 && of_kind("AI_CPU") >= 5 && of_kind("AI_CORE") > 10);
+    assert!(rows.is_sorted_by_key(|row| row[12].parse::<f64>().unwrap()));
+    let (headings, calls) = csv_rows(&at(&paths[3], &copies, names[0]));
+    assert_eq!(headings[..3], ["API Name", "Total Time(ns)", "Count"]);
+    assert!(
+        calls.iter().any(|row| row[0] == "launch")
+            && calls.is_sorted_by_key(|row| -row[1].parse::<i64>().unwrap())
+    );
+
+    // A table that a rank has itself stays; one that it lacks is added.
+    std::fs::write(paths[0].with_file_name(names[0]), "its own").unwrap();
+    place.done(&["msprof-analyze", "-m", "export_summary", "-d", RANKS, "--into-input"]);
+    assert_eq!(std::fs::read(paths[0].with_file_name(names[0])).unwrap(), b"its own");
+    let written = |path: &PathBuf| std::fs::read(path.with_file_name(names[1])).unwrap();
+    assert!(paths.iter().all(|path| written(path) == std::fs::read(at(path, &copies, names[1])).unwrap()));
+
+    for path in &paths {
+        names.iter().for_each(|name| std::fs::remove_file(path.with_file_name(name)).unwrap());
+    }
+    let Some(theirs) = vendors(&place, "export_summary", &["--rank_list", "3,4"]) else { return };
+    for path in &paths[3..5] {
+        let ((_, our_calls), (headings, their_calls)) =
+            (csv_rows(&at(path, &copies, names[0])), csv_rows(&at(path, &theirs, names[0])));
+        assert!(our_calls.len() == their_calls.len() && headings.len() == 6);
+        for (ours, theirs) in our_calls.iter().zip(&their_calls) {
+            assert!(ours.iter().zip(theirs).all(|(a, b)| are_same(a, b)), "{ours:?}\n{theirs:?}");
+        }
+        assert_same_kernels(&at(path, &copies, names[1]), &at(path, &theirs, names[1]));
+    }
 }
