@@ -353,11 +353,11 @@ fn wrong_modes_and_options_are_named() {
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
     fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
     fails(
-        &["--step_id", "cann_api_sum, mstx_sum and p2p_pairing"],
+        &["--step_id", "cann_api_sum, mstx_sum, p2p_pairing and pp_chart"],
         &["-m", "export_summary", "-d", ".", "--step_id", "1"],
     );
     fails(
-        &["--into-input", "export_summary and p2p_pairing"],
+        &["--into-input", "export_summary, p2p_pairing and pp_chart"],
         &["-m", "mstx_sum", "-d", ".", "--into-input"],
     );
     fails(&["--into-input", "--output_path"], &["-m", "p2p_pairing", "-d", ".", "--into-input", "-o", "out"]);

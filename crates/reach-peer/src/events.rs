@@ -72,6 +72,12 @@ impl Reached {
         event.connection.and_then(|connection| self.0.get(&connection)).map_or(&[], Vec::as_slice)
     }
 
+    /// Events with each of their tasks.
+    pub fn pairs<'e>(&self, events: &'e [Event]) -> Vec<(&'e Event, Span)> {
+        let pair = |event: &'e Event| self.of(event).iter().map(move |task| (event, *task));
+        events.iter().flat_map(pair).take(self.most_pairs(events)).collect()
+    }
+
     /// More pairs of events and tasks than both together are only in a file that is made up, which would take any
     /// memory.
     pub fn most_pairs(&self, events: &[Event]) -> usize {

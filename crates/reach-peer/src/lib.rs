@@ -22,8 +22,8 @@
 //! communication                                          collectives and links: all, communication_time, …
 //! collectives  slow  summary  operators  calls           a file for each other mode
 //! frequency  experts  idle  bottleneck  marks
-//! pairing   exported                                     those that add to the ranks' own files, or copies of them
-//! copies                                             where additions go
+//! pipeline   pairing   exported                          those that add to the ranks' own files, or copies of them
+//! marked   schedule   copies                             marked collectives, named passes, where additions go
 //! steps   run   groups   profile   launches   events     rows that several modes read
 //! ranks   table   numbers   nesting   mode   error       ranks, results, statistics, names
 //! ```
@@ -41,15 +41,18 @@ mod frequency;
 mod groups;
 mod idle;
 mod launches;
+mod marked;
 mod marks;
 mod mode;
 mod nesting;
 mod numbers;
 mod operators;
 mod pairing;
+mod pipeline;
 mod profile;
 mod ranks;
 mod run;
+mod schedule;
 mod slow;
 mod steps;
 mod summary;
@@ -195,7 +198,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         }
         Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
-        Mode::ClusterTimeCompareSummary | Mode::ExportSummary | Mode::P2pPairing => false,
+        Mode::ClusterTimeCompareSummary | Mode::ExportSummary | Mode::P2pPairing | Mode::PpChart => false,
     };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();
@@ -214,7 +217,8 @@ fn add_to_ranks(options: &Options, ranks: Ranks, results: &Path) -> Result<Done,
     };
     let has_results = match options.mode {
         Mode::ExportSummary => exported::write(&ranks, &destination)?,
-        _ => pairing::write(&ranks, options, &destination)?,
+        Mode::P2pPairing => pairing::write(&ranks, options, &destination)?,
+        _ => pipeline::write(&ranks, options, &destination)?,
     };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();

@@ -43,10 +43,12 @@ pub enum Mode {
     ExportSummary,
     /// Names by which sends find their receives.
     P2pPairing,
+    /// Forward and backward passes of a pipeline's stages.
+    PpChart,
 }
 
 /// All modes, in the order of the help.
-pub const MODES: [Mode; 20] = [
+pub const MODES: [Mode; 21] = [
     Mode::All,
     Mode::CommunicationTime,
     Mode::CommunicationMatrix,
@@ -67,6 +69,7 @@ pub const MODES: [Mode; 20] = [
     Mode::MstxSum,
     Mode::ExportSummary,
     Mode::P2pPairing,
+    Mode::PpChart,
 ];
 
 impl Mode {
@@ -93,6 +96,7 @@ impl Mode {
             Self::MstxSum => "mstx_sum",
             Self::ExportSummary => "export_summary",
             Self::P2pPairing => "p2p_pairing",
+            Self::PpChart => "pp_chart",
         }
     }
 
@@ -119,6 +123,7 @@ impl Mode {
             Self::MstxSum => "statistics of what the program marked (mstx)",
             Self::ExportSummary => "each rank's calls and operators as CSV (--into-input)",
             Self::P2pPairing => "which send belongs to which receive, into ranks' databases (--into-input)",
+            Self::PpChart => "passes of a pipeline's stages, into ranks' databases (--into-input)",
         }
     }
 
@@ -129,7 +134,7 @@ impl Mode {
 
     /// Whether it adds to the ranks' own files, or to copies of them.
     pub fn adds_to_ranks(self) -> bool {
-        matches!(self, Self::ExportSummary | Self::P2pPairing)
+        matches!(self, Self::ExportSummary | Self::P2pPairing | Self::PpChart)
     }
 
     /// Whether it can do with some of the ranks.
@@ -139,8 +144,8 @@ impl Mode {
 
     /// Whether it can do with one step.
     pub fn chooses_step(self) -> bool {
-        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing};
-        [CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing].contains(&self)
+        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing, PpChart};
+        [CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing, PpChart].contains(&self)
     }
 
     /// The mode of a name.
@@ -165,7 +170,6 @@ fn elsewhere(name: &str) -> Option<&'static str> {
         "module_statistic" | "operator_mfu" | "computational_op_masking" | "calibrate_npu_gpu" => {
             "the vendor's msprof-analyze has it"
         }
-        "pp_chart" => "the vendor's msprof-analyze has it",
         "cluster_compare_baseline" => "-m cluster_time_compare_summary compares two runs",
         _ => return None,
     })

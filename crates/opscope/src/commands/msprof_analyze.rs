@@ -15,15 +15,15 @@ fn modes() -> String {
     format!(
         "Modes:\n{}\n\n\
          Results are in cluster_analysis_output/ of the output's folder, else of the ranks': cluster_analysis.db, \
-         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. export_summary \
-         and p2p_pairing add to the ranks' own files: to copies in a folder of their name in there, or with \
+         or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. export_summary, \
+         p2p_pairing and pp_chart add to the ranks' own files: to copies in a folder of their name in there, or with \
          --into-input to the ranks'.\n\n\
          Examples:\n  \
          opscope msprof-analyze -d profiling_data/\n  \
          opscope msprof-analyze cluster -m slow_rank -d profiling_data/ -o results/\n  \
          opscope msprof-analyze -m hccl_sum -d profiling_data/ --rank_list 0,1 --step_id 10\n  \
          opscope msprof-analyze -m cluster_time_compare_summary -d run/ --bp before/\n  \
-         opscope msprof-analyze -m p2p_pairing -d profiling_data/ --into-input\n\n\
+         opscope msprof-analyze -m pp_chart -d profiling_data/ --into-input\n\n\
          What ranks and links cost, and why, the vendor's modes don't say: opscope cluster does.\n\
          Differences from the vendor's tool are listed in docs/msprof-analyze.md.",
         lines.join("\n")
@@ -83,7 +83,7 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum, mstx_sum, p2p_pairing and export_summary
+    /// These ranks only, for cann_api_sum, compute_op_sum, hccl_sum, mstx_sum, p2p_pairing, pp_chart and export_summary
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
@@ -104,7 +104,7 @@ struct Cluster {
     #[arg(long = "exclude_op_name")]
     exclude_op_name: bool,
 
-    /// Let export_summary and p2p_pairing add to the files of the ranks, and not to copies
+    /// Let export_summary, p2p_pairing and pp_chart add to the files of the ranks, and not to copies
     #[arg(long, conflicts_with = "output")]
     into_input: bool,
 

@@ -1,14 +1,15 @@
-//! Modes that add to the files of the ranks: `p2p_pairing` and `export_summary`.
+//! Modes that add to the files of the ranks: `p2p_pairing`, `export_summary` and `pp_chart`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use opscope_testing::companions;
 use rusqlite::Connection;
+use rusqlite::types::Value;
 
 use crate::common::Place;
 use crate::marker::{Marker, below, contents, copy, databases};
-use crate::tables::assert_same_databases;
+use crate::tables::{assert_same, assert_same_databases, read};
 use crate::vendor;
 
 const RANKS: &str = "cluster_8_ranks_seed_1/db";
@@ -193,7 +194,7 @@ fn what_cannot_be_written_whole_is_not_written() {
     let name = first.file_name().unwrap().to_str().unwrap();
     place.fails(1, &[name], &["msprof-analyze", "-m", "p2p_pairing", "-d", RANKS, "-o", "blocked"]);
     place.write("file", "");
-    place.fails(1, &["file/"], &["msprof-analyze", "-m", "p2p_pairing", "-d", RANKS, "-o", "file"]);
+    place.fails(1, &["file/"], &["msprof-analyze", "-m", "pp_chart", "-d", RANKS, "-o", "file"]);
     // The mode of a database outlasts its change.
     std::fs::set_permissions(&first, std::fs::Permissions::from_mode(0o604)).unwrap();
     place.done(&["msprof-analyze", "-m", "p2p_pairing", "-d", RANKS, "--into-input"]);
@@ -222,7 +223,7 @@ fn ranks_that_are_damaged_or_lack_tables_are_left_as_they_are_and_others_are_not
          PRAGMA journal_mode = WAL",
     );
     let before = contents(&place.path(RANKS));
-    for mode in ["p2p_pairing", "export_summary"] {
+    for mode in ["p2p_pairing", "pp_chart", "export_summary"] {
         let answer = place.done(&["msprof-analyze", "-m", mode, "-d", RANKS, "-o", "out"]);
         assert!(answer.stderr.contains("ranks 0, 1, 2: cut or damaged"), "{mode}: {}", answer.stderr);
         let left = answer.stderr.contains("rank 1: nothing was added to its damaged database");
@@ -366,5 +367,164 @@ fn calls_and_operators_of_ranks_are_written_as_tables_with_the_vendors_figures()
             assert!(ours.iter().zip(theirs).all(|(a, b)| are_same(a, b)), "{ours:?}\n{theirs:?}");
         }
         assert_same_kernels(&at(path, &copies, names[1]), &at(path, &theirs, names[1]));
+    }
+}
+
+/// Marks passes of both steps of a rank, so many in each, as the vendor's guide to `pp_chart` has programs do.
+fn mark_passes(path: &Path, counts: [i64; 2]) -> Vec<(i64, i64)> {
+    let mut marker = Marker::open(path);
+    let mut spans = Vec::new();
+    for (number, count) in [10, 11].into_iter().zip(counts) {
+        let (start, end) = marker.step(number);
+        let length = (end - start) / (count + 2);
+        for pass in 0..count {
+            let text = match pass % 4 {
+                0 => "{'name': 'forward_step'}",
+                1 => "{'name': 'Backward_step_with_model_graph', 'current_microbatch': 3}",
+                2 => "{'name': 'WeightGradStore.pop'}",
+                _ => "{'name': 'forward_backward_overlaping'}",
+            };
+            let begin = start + pass * length;
+            let span = (begin + length / 2, begin + length * 4 / 3);
+            marker.range(text, (begin, begin + 10), &[span], 5);
+            spans.push(span);
+        }
+        // It is none of the passes of a schedule, because another one isn't over.
+        marker.range("forward within", (start + 20, start + 30), &[(start + length, start + length + 9)], 5);
+        marker.range("something else", (start + 20, start + 30), &[(start, start + 9)], 5);
+        marker.loose_range("forward without a task", (start, end));
+    }
+    marker.done();
+    spans
+}
+
+/// The passes of a rank: name, begin, end, number of the colour.
+fn passes(path: &Path) -> Vec<(String, i64, i64, i64)> {
+    let database = Connection::open(path).unwrap();
+    let mut rows = database.prepare("SELECT name, startNs, endNs, type FROM StepTaskInfo").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)));
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn passes_of_a_pipeline_are_added_with_the_names_of_sends_and_receives() {
+    let place = Place::new();
+    sample(&place);
+    let paths = databases(&place.path(RANKS));
+    let spans: Vec<Vec<(i64, i64)>> = paths.iter().map(|path| mark_passes(path, [6, 4])).collect();
+    let copies = add(&place, "pp_chart", &[]);
+    let found = databases(&copies);
+    let of_first = passes(&found[0]);
+    assert_eq!(of_first.len(), 12, "{of_first:?}");
+    assert!(of_first.is_sorted_by_key(|pass| pass.1));
+    let named = |at: usize| of_first.iter().find(|pass| (pass.1, pass.2) == spans[0][at]).unwrap();
+    assert_eq!(
+        [0, 1, 2, 3].map(|at| (&*named(at).0, named(at).3)),
+        [("FP", 0), ("BP", 1), ("BP", 1), ("FP", 0)]
+    );
+    assert!(found.iter().all(|path| names(path).iter().any(|(_, name)| name.is_some())));
+    if let Some(theirs) = vendors(&place, "pp_chart", &[]) {
+        assert_same_ranks(&copies, &theirs, "pp_chart");
+    }
+    // A step that was asked for is all that is drawn.
+    let one = databases(&add(&place, "pp_chart", &["--step_id", "11"]));
+    assert_eq!(passes(&one[0]).len(), 5);
+}
+
+#[test]
+fn passes_of_dual_pipe_v_are_named_by_its_schedule_where_they_are_as_many() {
+    let place = Place::new();
+    sample(&place);
+    let paths = databases(&place.path(RANKS));
+    for (rank, path) in paths.iter().enumerate() {
+        // Two stages of four ranks and four microbatches: the first stage has the losses too.
+        let count = if rank < 4 { 18 } else { 13 };
+        mark_passes(path, if rank == 1 { [count, count - 1] } else { [count; 2] });
+        let database = Connection::open(path).unwrap();
+        let sql =
+            r#"INSERT INTO META_DATA VALUES ('pp_info', '{"pp_type": "DualPipeV", "microbatch_num": 4}')"#;
+        database.execute_batch(sql).unwrap();
+    }
+    let copies = add(&place, "pp_chart", &[]);
+    let found = databases(&copies);
+    let names = |rank: usize| passes(&found[rank]).iter().map(|pass| pass.0.clone()).collect::<Vec<_>>();
+    let first = "0 1 2 4 logits 4b 4w 5 logits 3F+5B 6F+0B logits 6B 7F+1B logits 7B 2B 3B";
+    let last = "0 4 1 5 2F 4B 6F+0B 3F+5B 7F+1B 6B 2B 7B 3B";
+    assert_eq!(names(0).join(" "), [first, first].join(" "));
+    assert_eq!(names(7).join(" "), [last, last].join(" "));
+    let kinds: Vec<i64> = passes(&found[7]).iter().take(13).map(|pass| pass.3).collect();
+    assert_eq!(kinds, [1, 1, 1, 1, 3, 3, 3, 3, 3, 5, 5, 6, 6]);
+    assert_eq!(names(1)[..18], names(0)[..18]);
+    assert!(passes(&found[1])[18..].iter().all(|pass| pass.0.is_empty() && pass.3 == 0));
+    let answer = place.done(&["msprof-analyze", "-m", "pp_chart", "-d", RANKS, "-o", "ours"]);
+    let says = "rank 1: the schedule has 18 passes, but step 11 has 17; they get no names";
+    assert!(answer.stderr.contains(says), "{}", answer.stderr);
+    let Some(theirs) = vendors(&place, "pp_chart", &[]) else { return };
+    assert_same_ranks(&copies, &theirs, "DualPipeV");
+}
+
+/// The collectives of a rank with their texts.
+fn collectives(path: &Path) -> Vec<Vec<Value>> {
+    let database = Connection::open(path).unwrap();
+    let sql = "SELECT name.value, kind.value, grp.value, startNs, endNs, connectionId, dataType, count, relay, retry, \
+               algType FROM COMMUNICATION_OP JOIN STRING_IDS name ON name.id = opName JOIN STRING_IDS kind ON \
+               kind.id = opType JOIN STRING_IDS grp ON grp.id = groupName ORDER BY startNs, name.value";
+    let mut rows = database.prepare(sql).unwrap();
+    let row = |row: &rusqlite::Row<'_>| (0..11).map(|column| row.get(column)).collect();
+    rows.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn collectives_of_ranks_that_were_collected_without_them_are_those_that_are_marked() {
+    let place = Place::new();
+    sample(&place);
+    for path in databases(&place.path(RANKS)) {
+        mark_passes(&path, [4, 4]);
+        let mut marker = Marker::open(&path);
+        let gone = "DROP TABLE COMMUNICATION_OP; DROP TABLE COMMUNICATION_TASK_INFO";
+        marker.database.execute_batch(gone).unwrap();
+        let (start, _) = marker.step(10);
+        for (number, kind, group) in [
+            (0, "HcclSend", "first"),
+            (1, "HcclSend", "second"),
+            (2, "HcclAllReduce", "first"),
+            (3, "HcclSend", "first"),
+        ] {
+            let (at, stream) = (start + number * 1_000, 1_000 + number);
+            let data_type = if number == 1 { "fp32" } else { "bfp16" };
+            let text = format!(
+                r#"{{\"opName\":\"{kind}\",\"groupName\":\"{group}\",\"dataType\":\"{data_type}\",\"count\":{number},\"streamId\":\"{stream}\"}}"#
+            );
+            let text = if number == 2 { text.replace('\\', "") } else { text };
+            marker.range(&text, (at, at + 20), &[(at + 100, at + 700)], stream);
+        }
+        marker.done();
+    }
+    let copies = add(&place, "pp_chart", &[]);
+    let found = databases(&copies);
+    let ours = collectives(&found[2]);
+    let names: Vec<&Value> = ours.iter().map(|row| &row[0]).collect();
+    // The numbers of groups end with these digits.
+    let digits = |group: &str| {
+        let hash =
+            |factor: u64| group.bytes().fold(0, |hash, byte| (hash * factor + u64::from(byte)) & 0xFFFF_FFFF);
+        format!("{:03}", (hash(29) << 32 | hash(131)) % 1_000)
+    };
+    let (first, second) = (digits("first"), digits("second"));
+    let expected = [
+        format!("HcclSend__{first}_0_1"),
+        format!("HcclSend__{second}_0_1"),
+        format!("HcclAllReduce__{first}_0_1"),
+        format!("HcclSend__{first}_1_1"),
+    ];
+    assert_eq!(names, expected.map(Value::Text).iter().collect::<Vec<_>>());
+    assert_eq!((&ours[1][6], &ours[1][7]), (&Value::Integer(4), &Value::Integer(1)));
+    let Some(theirs) = vendors(&place, "pp_chart", &[]) else { return };
+    for (ours, theirs) in found.iter().zip(databases(&theirs)) {
+        assert_eq!(collectives(ours), collectives(&theirs));
+        let of = |path: &Path| read(path).remove("COMMUNICATION_OP").unwrap().columns;
+        assert_eq!(of(ours), of(&theirs));
+        let [ours, theirs] = [read(ours), read(&theirs)];
+        assert_same("StepTaskInfo", &ours["StepTaskInfo"], &theirs["StepTaskInfo"], "marked collectives");
     }
 }
