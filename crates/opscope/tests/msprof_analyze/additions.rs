@@ -265,6 +265,15 @@ fn are_same(ours: &str, theirs: &str) -> bool {
     }
 }
 
+/// Asserts that tables of calls are the same.
+fn assert_same_calls(ours: &Path, theirs: &Path) {
+    let ((headings, ours), (their_headings, theirs)) = (csv_rows(ours), csv_rows(theirs));
+    assert_eq!((headings, ours.len()), (their_headings, theirs.len()));
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert!(ours.iter().zip(theirs).all(|(a, b)| are_same(a, b)), "{ours:?}\n{theirs:?}");
+    }
+}
+
 /// Asserts that tables of operators are the same, but for the time since the operator before where that isn't clear:
 /// several begin together, or the vendor's program has the 0 of its first one there.
 fn assert_same_kernels(ours: &Path, theirs: &Path) {
@@ -360,13 +369,31 @@ fn calls_and_operators_of_ranks_are_written_as_tables_with_the_vendors_figures()
     }
     let Some(theirs) = vendors(&place, "export_summary", &["--rank_list", "3,4"]) else { return };
     for path in &paths[3..5] {
-        let ((_, our_calls), (headings, their_calls)) =
-            (csv_rows(&at(path, &copies, names[0])), csv_rows(&at(path, &theirs, names[0])));
-        assert!(our_calls.len() == their_calls.len() && headings.len() == 6);
-        for (ours, theirs) in our_calls.iter().zip(&their_calls) {
-            assert!(ours.iter().zip(theirs).all(|(a, b)| are_same(a, b)), "{ours:?}\n{theirs:?}");
-        }
+        assert_same_calls(&at(path, &copies, names[0]), &at(path, &theirs, names[0]));
         assert_same_kernels(&at(path, &copies, names[1]), &at(path, &theirs, names[1]));
+    }
+}
+
+#[test]
+fn calls_and_operators_of_real_ranks_are_the_vendors() {
+    let Some(data) = companions::shared("data/ascend-pytorch") else { return };
+    let Some(program) = companions::msprof_analyze() else { return };
+    let place = Place::new();
+    for level in ["db_level0_rank0", "db_level1_rank0", "db_level2_rank0"] {
+        let rank = "node_1_20250101000000000_ascend_pt";
+        for folder in [format!("{level}/{rank}"), format!("{level}-theirs/{rank}")] {
+            copy(&data.join(level), &place.path(&folder));
+        }
+        let (input, theirs) = (format!("{level}/"), format!("{level}-theirs"));
+        place.done(&["msprof-analyze", "-m", "export_summary", "-d", &input, "-o", "ours"]);
+        vendor(&program, &place, &["-m", "export_summary", "-d", &theirs, "-o", "results"]);
+        let of = |folder: PathBuf, name: &str| folder.join(rank).join("ASCEND_PROFILER_OUTPUT").join(name);
+        let ours = place.path("ours/cluster_analysis_output/export_summary");
+        let both = |name: &str| (of(ours.clone(), name), of(place.path(&theirs), name));
+        let (our_calls, their_calls) = both("api_statistic.csv");
+        assert_same_calls(&our_calls, &their_calls);
+        let (our_kernels, their_kernels) = both("kernel_details.csv");
+        assert_same_kernels(&our_kernels, &their_kernels);
     }
 }
 

@@ -131,6 +131,10 @@ fn ranks_without_tables_of_marks_tasks_or_steps_cost_what_these_would_tell() {
         let database = rusqlite::Connection::open(path).unwrap();
         tables.iter().for_each(|table| database.execute_batch(&format!("DROP TABLE {table}")).unwrap());
     }
+    let mut marker = Marker::open(&databases(&place.path(RANKS))[7]);
+    let (start, _) = marker.step(10);
+    marker.range("never reached", (start + 1, start + 2), &[], 5);
+    marker.done();
     place.done(&["msprof-analyze", "-m", "mstx_sum", "-d", RANKS, "-o", "out"]);
     let tables = read(&results(&place, "out"));
     let rows = |rank: i64| -> Vec<&Vec<Value>> {
@@ -140,6 +144,14 @@ fn ranks_without_tables_of_marks_tasks_or_steps_cost_what_these_would_tell() {
     assert!(rows(1).len() == 25 && rows(1).iter().all(|row| row[6] == Value::Real(0.0)));
     assert!(rows(2).len() == 27 && rows(2).iter().all(|row| row[9] == Value::Integer(0)));
     assert_eq!((rows(4).len(), rows(5).len()), (25, 27));
+    let name = Value::Text("never reached".to_owned());
+    let unreached: Vec<_> = rows(7).into_iter().filter(|row| row[1] == name).collect();
+    assert!(unreached.len() == 1 && unreached[0][6] == Value::Null, "{unreached:?}");
+    let described: Vec<_> = tables["MSTXAllDeviceStats"].rows.iter().filter(|row| row[0] == name).collect();
+    assert!(
+        described.len() == 1 && described[0][..3] == [name, Value::Real(0.0), Value::Null],
+        "{described:?}"
+    );
     place.done(&["sample", "cluster", "--ranks", "2", "--layers", "1"]);
     let answer = place.done(&["msprof-analyze", "-m", "mstx_sum", "-d", "cluster_2_ranks_seed_1/db"]);
     assert!(answer.stdout.contains("nothing was found, so nothing was written"), "{}", answer.stdout);
