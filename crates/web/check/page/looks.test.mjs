@@ -8,7 +8,7 @@ import path from "node:path";
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 import { story } from "../fixture.mjs";
-import { no_browser, open, end, report_of, fonts } from "./browser.mjs";
+import { no_browser, no_program, open, end, program, report_by_program, report_of, fonts } from "./browser.mjs";
 
 after(end);
 const folder = path.join(import.meta.dirname, "looks");
@@ -23,17 +23,28 @@ const SCREENS = {
   overview: "", timeline: "?t=5650000000..5680000000&m=5655000000..5662000000", operators: "?sel=op:0", model: "?sel=op:0", roofline: "", compare: "", advice: "?sel=rule:G05", about: "",
 };
 
+/** The pages of the pictures, and what is open on them: the screens of a profile, and the one of many ranks. */
+function pages() {
+  const file = report_of(story());
+  const of_profile = Object.entries(SCREENS).map(([screen, state]) => ({ file, screen, state, height: 620 }));
+  if (no_program) return of_profile;
+  // Told by a path that is the same each time, because commands on the page have it.
+  program("sample", "cluster", "-o", "ranks", "--ranks", "16", "--fault", "ai-cpu=5:4ms,slow-link=0-4:0.3", "--steps", "3", "-q");
+  const of_ranks = report_by_program("ranks/cluster_16_ranks_seed_1/db");
+  return [...of_profile, { file: of_ranks, screen: "ranks", state: "?sel=rank:5", height: 1500 }];
+}
+
 test("every screen looks as it did, in both themes and languages", { skip }, async (it) => {
   if (other_fonts !== "") it.diagnostic(`skipped: pictures are of ${there.join("; ")}, ${other_fonts}`);
-  const file = report_of(story());
+  if (no_program) it.diagnostic(`the page of many ranks isn't compared: ${no_program}`);
   fs.mkdirSync(folder, { recursive: true });
   if (bless) fs.writeFileSync(kept_setting, `${languages.map(of).join("\n")}\n`);
   const out = path.join(import.meta.dirname, "out");
   const other = [];
-  for (const [screen, state] of Object.entries(SCREENS)) {
+  for (const { file, screen, state, height } of pages()) {
     for (const theme of ["light", "dark"]) {
       for (const lang of languages) {
-        const { page, close } = await open(file, { hash: `#/${screen}${state}`, theme, lang: { en: "en-US", zh: "zh-CN" }[lang], width: 1000, height: 620 });
+        const { page, close } = await open(file, { hash: `#/${screen}${state}`, theme, lang: { en: "en-US", zh: "zh-CN" }[lang], width: 1000, height });
         await page.waitForTimeout(250);
         const now = PNG.sync.read(await page.screenshot({ animations: "disabled", caret: "hide" }));
         await close();
