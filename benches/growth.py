@@ -49,7 +49,7 @@ def cost(program, words, folder):
     """Processor seconds of a command, or why it refuses."""
     shutil.rmtree(folder / "out", ignore_errors=True)
     used_memory.fill(folder)
-    used_memory.read_all(words[-1] if words[0] != "export" else words[2])
+    used_memory.read_all(words[2] if words[0] == "export" else words[1])
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([program, *words, "-q"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
