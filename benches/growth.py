@@ -6,10 +6,11 @@
         [--dir FOLDER]
 
 Raw directories of every processor and way of running are generated, and the chosen iterations of those that show one
-are asked for as well as the usual ones. Each command begins with memory full of pages that nobody needs, because a longer
-one would otherwise pay its virtual machine's host for memory that a shorter one finds (`used_memory.py`). Printed is the processor time (user and system) of both lengths and how many
-times the longer takes: work for each task alone makes that 8, and sorting hardly more. The exit status is 1 where it is
-above 10 and the longer takes a second or more, because less is mostly the program's start.
+are asked for as well as the usual ones. Each command begins with memory full of pages that nobody needs, because a
+longer one would otherwise pay its virtual machine's host for memory that a shorter one finds (`used_memory.py`).
+Printed is the processor time (user and system) of both lengths and how many times the longer takes: work for each task
+alone makes that 8, and sorting hardly more. The exit status is 1 where it is above 10 and the longer takes a second or
+more, because less is mostly the program's start.
 """
 
 import argparse
