@@ -54,7 +54,7 @@ fn of_rank(run: &Run, index: usize) -> Account {
             _ => account.waiting_ns += waited,
         }
     }
-    account.compute_ns = rank.compute_ns.values().sum::<i64>() as f64;
+    account.compute_ns = rank.compute_ns.values().map(|time| *time as f64).sum::<f64>();
     let whole = rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>();
     account.host_ns =
         whole - account.compute_ns - account.waiting_ns - account.transfer_ns - account.bubble_ns;

@@ -101,7 +101,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         let most = members.iter().copied().max_by(|a, b| ranks[*a].tokens.total_cmp(&ranks[*b].tokens));
         let lost = by_place.range((key, i32::MIN, i32::MIN)..=(key, i32::MAX, i32::MAX)).map(|(_, times)| {
             let longest = times.iter().copied().max().unwrap_or(0) as f64;
-            longest - times.iter().sum::<i64>() as f64 / times.len() as f64
+            longest - times.iter().map(|time| *time as f64).sum::<f64>() / times.len() as f64
         });
         groups.push(ExpertsGroup {
             ranks: members.iter().map(|it| ranks[*it].rank).collect(),

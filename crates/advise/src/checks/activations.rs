@@ -154,7 +154,10 @@ fn have_one_shape(trace: &Trace, subject: &Subject<'_>, kernels: [&Kernel<'_>; 3
         let inputs = row.inputs().filter_map(|input| trace.shape(input));
         let output = row.outputs().next().and_then(|output| trace.shape(output));
         // A product may be with something that is smaller; its result tells.
-        *known = output.or_else(|| inputs.max_by_key(|shape| shape.iter().product::<i64>()))?;
+        *known = output.or_else(|| {
+            inputs
+                .max_by_key(|shape| shape.iter().fold(1, |product: i64, size| product.saturating_mul(*size)))
+        })?;
     }
     Some(shapes.iter().all(|shape| *shape == shapes[0]))
 }

@@ -187,7 +187,7 @@ fn why_on_board(op_type: &str, facts: &Facts) -> Why {
 fn wide_integer(trace: &Trace, row: &Operator) -> Option<DataType> {
     row.inputs().find_map(|input| {
         let data_type = trace.tensors.data_type()[input.index()];
-        let is_single = trace.shape(input).is_some_and(|shape| shape.iter().product::<i64>() == 1);
+        let is_single = trace.shape(input).is_some_and(|shape| shape.iter().all(|size| *size == 1));
         (matches!(data_type, DataType::Int64 | DataType::Uint64) && !is_single).then_some(data_type)
     })
 }

@@ -277,7 +277,9 @@ impl<'a> Builder<'a> {
         let trace = self.trace;
         let known =
             |tensor: TensorId| trace.tensors.get(tensor).data_type.bytes(elements(trace.shape(tensor)?)?);
-        let sum = |tensors: &mut dyn Iterator<Item = TensorId>| tensors.filter_map(known).sum::<u64>();
+        let sum = |tensors: &mut dyn Iterator<Item = TensorId>| {
+            tensors.filter_map(known).fold(0, u64::saturating_add)
+        };
         let read = row.bytes_read.unwrap_or_else(|| sum(&mut row.inputs()));
         // A trace may count all bytes as read where it can't part them.
         let written = row.bytes_written.or_else(|| row.bytes_read.map(|_| 0));

@@ -194,18 +194,20 @@ impl<'a> Projection<'a> {
         if outputs.len() != shapes.len() {
             return None;
         }
-        let sizes = outputs.iter().zip(shapes).map(|(id, shape)| {
+        let mut sizes = outputs.iter().zip(shapes).map(|(id, shape)| {
             let data_type = var_type(profile, profile.vars.get(*id)?);
             data_type.bytes(elements(profile.dimensions.get((*shape)?))?)
         });
-        sizes.sum()
+        sizes.try_fold(0, |sum: u64, size| sum.checked_add(size?))
     }
 
     /// Bytes of the outputs, if the sum is what elements of one usual size make.
     fn even_bytes(&self, footprint: &Footprint, total: u64) -> Option<u64> {
         let count = |shapes: Option<Span<Option<Shape>>>| -> Option<u64> {
-            let shapes = self.profile.shapes.get(shapes?).iter();
-            shapes.map(|shape| elements(self.profile.dimensions.get((*shape)?))).sum()
+            let mut shapes = self.profile.shapes.get(shapes?).iter();
+            shapes.try_fold(0, |sum: u64, shape| {
+                sum.checked_add(elements(self.profile.dimensions.get((*shape)?))?)
+            })
         };
         let (read, written) = (count(footprint.in_shapes)?, count(footprint.out_shapes)?);
         let all = read.checked_add(written).filter(|all| *all > 0)?;

@@ -142,8 +142,8 @@ impl Page<'_> {
         overview["waiting_ns"] = json!(waiting);
         overview["whole_ns"] = json!(self.operators.whole.0);
         overview["types"] = types.collect();
-        let time: i64 = rest.iter().map(|row| row.total.0).sum();
-        overview["types_left_out"] = json!({ "types": rest.len(), "time_ns": time });
+        let time: Nanoseconds = rest.iter().map(|row| row.total).sum();
+        overview["types_left_out"] = json!({ "types": rest.len(), "time_ns": time.0 });
         overview
     }
 
@@ -282,8 +282,9 @@ impl Against<'_> {
         for (list, most) in [("groups", MOST_GROUPS), ("spans", MOST), ("waterfall", MOST_GROUPS)] {
             let rest =
                 answer[list].as_array_mut().map_or(Vec::new(), |rows| rows.split_off(most.min(rows.len())));
-            let delta: i64 = rest.iter().filter_map(|row| row["delta_ns"].as_i64()).sum();
-            answer[format!("{list}_left_out")] = json!({ "count": rest.len(), "delta_ns": delta });
+            let delta: Nanoseconds =
+                rest.iter().filter_map(|row| row["delta_ns"].as_i64()).map(Nanoseconds).sum();
+            answer[format!("{list}_left_out")] = json!({ "count": rest.len(), "delta_ns": delta.0 });
         }
         Ok(answer)
     }

@@ -170,7 +170,8 @@ pub fn tokens_of(shapes: &str) -> u64 {
         .collect();
     let last = shapes.first().and_then(|shape| shape.last().copied());
     let is_left = |shape: &&Vec<u64>| shape.len() == 2 && shape.last().copied() == last;
-    shapes.iter().take(shapes.len().div_ceil(2)).take_while(is_left).map(|shape| shape[0]).sum()
+    let left = shapes.iter().take(shapes.len().div_ceil(2)).take_while(is_left);
+    left.fold(0, |tokens: u64, shape| tokens.saturating_add(shape[0]))
 }
 
 /// Whether a type multiplies the tokens of several experts.
@@ -266,6 +267,7 @@ mod tests {
     fn tokens_are_those_of_all_experts_of_a_rank() {
         assert_eq!(tokens_of("\"1024,2048;1000,2048;2048,1408;2048,1408\""), 2024);
         assert_eq!(tokens_of("4096,2048;64,2048,1408"), 4096);
+        assert_eq!(tokens_of("18446744073709551615,8;9,8;8,8;8,8"), u64::MAX);
         assert_eq!((tokens_of("N/A"), tokens_of("")), (0, 0));
     }
 }

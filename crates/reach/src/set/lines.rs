@@ -22,7 +22,7 @@ pub fn steps(rank: i32, rows: &RankRows) -> Vec<StepLine> {
             preparing_ns: step.preparing_ns,
             compute_ns: compute.get(&step.step).copied().unwrap_or(0),
             communication_ns: covered(parts()),
-            exposed_ns: parts().map(|row| row.exposed_ns).sum(),
+            exposed_ns: parts().fold(0, |sum: i64, row| sum.saturating_add(row.exposed_ns)),
             receive_ns: receives.fold(0, |sum: i64, row| sum.saturating_add(row.duration_ns)),
             idle_ns: rows.idle_ns.get(place).copied().unwrap_or(0),
         });
