@@ -6,6 +6,8 @@ mod common;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use common::sets::{asking, assert_same, place_with_set, questions, rows};
@@ -21,6 +23,13 @@ impl Part {
         // It ends with its standard input, also where a test is killed.
         let part = part.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         Self(part.spawn().expect("a part"))
+    }
+
+    /// The port that it prints.
+    fn port(&mut self) -> u16 {
+        let mut line = String::new();
+        BufReader::new(self.0.stdout.take().expect("its output")).read_line(&mut line).unwrap();
+        line.trim().parse().expect("a port")
     }
 
     /// The processor time that it took, in hundredths of a second (proc(5), `utime`).
@@ -49,14 +58,17 @@ struct Cluster {
 impl Cluster {
     /// Starts a scheduler and waits until executors of one core each have joined it.
     fn new(place: &Place, executors: usize) -> Self {
+        Self::at(place, executors, "127.0.0.1")
+    }
+
+    /// The same with executors that tell others to come to an address, whoever listens there.
+    fn at(place: &Place, executors: usize, address: &str) -> Self {
         let mut scheduler = Part::new(&["scheduler"]);
-        let mut line = String::new();
-        BufReader::new(scheduler.0.stdout.take().expect("its output")).read_line(&mut line).unwrap();
-        let port: u16 = line.trim().parse().expect("a port");
+        let port = scheduler.port();
         let executor = |number: usize| {
             let folder = place.path(&format!("executor-{number}"));
             std::fs::create_dir(&folder).unwrap();
-            Part::new(&["executor", &port.to_string(), folder.to_str().unwrap()])
+            Part::new(&["executor", &port.to_string(), folder.to_str().unwrap(), address])
         };
         let executors: Vec<Part> = (0..executors).map(executor).collect();
         let cluster = Self { port, executors, _scheduler: scheduler };
@@ -264,4 +276,59 @@ fn an_answer_that_is_given_up_cancels_its_job() {
         assert_eq!(child.wait().unwrap().code(), Some(130));
         cancelled(count);
     }
+}
+
+/// The address of this machine at which executors say that they are, and don't listen.
+const ELSEWHERE: &str = "127.0.0.2";
+
+/// Takes connections at a port of that address: hangs up on so many, and leads the others to the executor.
+struct Door {
+    refuses: Arc<AtomicUsize>,
+    refused: Arc<AtomicUsize>,
+}
+
+impl Door {
+    fn new(port: u16) -> Self {
+        let door = Self { refuses: Arc::new(usize::MAX.into()), refused: Arc::default() };
+        let (refuses, refused) = (Arc::clone(&door.refuses), Arc::clone(&door.refused));
+        let listener = TcpListener::bind((ELSEWHERE, port)).unwrap();
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if refused.load(Ordering::Relaxed) < refuses.load(Ordering::Relaxed) {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                let executor = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                pass_on(client.try_clone().unwrap(), executor.try_clone().unwrap());
+                pass_on(executor, client);
+            }
+        });
+        door
+    }
+}
+
+/// Hands on bytes until there are no more.
+fn pass_on(mut from: TcpStream, mut to: TcpStream) {
+    std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+}
+
+#[test]
+fn a_statement_is_put_once_more_where_its_rows_cannot_be_fetched() {
+    let place = place_with_set("4", &[]);
+    let mut cluster = Cluster::at(&place, 1, ELSEWHERE);
+    let door = Door::new(cluster.executors[0].port());
+    let engine = cluster.engine();
+    let asked = asking("SELECT rank FROM ranks ORDER BY rank", &["--engine", &engine, "--json"]);
+    let answer = place.fails(1, &[&engine, "can't be fetched from an executor", "without --engine"], &asked);
+    assert!(answer.stdout.is_empty(), "{}", answer.stdout);
+    assert_eq!(cluster.states().len(), 2, "{:?}", cluster.states());
+    // Now the first of two tries is hung up on as often as it was, and the second isn't.
+    let of_both = door.refused.load(Ordering::Relaxed);
+    assert!(of_both >= 2, "{of_both} connections");
+    door.refuses.store(of_both + of_both / 2, Ordering::Relaxed);
+    let answer = place.done(&asked);
+    let expected: Vec<Value> = (0..4).map(|rank| json!({"rank": rank})).collect();
+    assert_eq!(answer.json()["rows"].as_array().unwrap(), &expected);
+    let jobs = cluster.states();
+    assert!(jobs.len() == 4 && jobs.iter().all(|job| job.contains("Completed")), "{jobs:?}");
 }

@@ -2,8 +2,9 @@
 //! them as processes of their own, so that it can kill one.
 //!
 //! ```text
-//! part scheduler                  prints its port
-//! part executor PORT FOLDER       joins the scheduler at that port, and keeps its files in the folder
+//! part scheduler                          prints its port
+//! part executor PORT FOLDER [ADDRESS]     joins the scheduler at that port, keeps its files in the folder, and prints
+//!                                         the port at which others fetch rows; it tells them to come to ADDRESS
 //! ```
 //! It listens on loopback only, and ends when its standard input does.
 
@@ -34,8 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["scheduler"] => runtime.block_on(scheduler()),
-        ["executor", port, folder] => runtime.block_on(executor(port.parse()?, folder)),
-        _ => Err("part scheduler, or part executor PORT FOLDER".into()),
+        ["executor", port, folder] => runtime.block_on(executor(port.parse()?, folder, LOOPBACK)),
+        ["executor", port, folder, address] => runtime.block_on(executor(port.parse()?, folder, address)),
+        _ => Err("part scheduler, or part executor PORT FOLDER [ADDRESS]".into()),
     }
 }
 
@@ -56,10 +58,11 @@ async fn scheduler() -> Result<(), Box<dyn Error>> {
     Ok(start_grpc_service_with_listener(listener, scheduler).await?)
 }
 
-async fn executor(scheduler_port: u16, folder: &str) -> Result<(), Box<dyn Error>> {
+async fn executor(scheduler_port: u16, folder: &str, address: &str) -> Result<(), Box<dyn Error>> {
     let [port, grpc_port] = free_ports()?;
+    println!("{port}");
     let config = ExecutorProcessConfig {
-        external_host: Some(LOOPBACK.to_owned()),
+        external_host: Some(address.to_owned()),
         port,
         grpc_port,
         scheduler_host: LOOPBACK.to_owned(),
