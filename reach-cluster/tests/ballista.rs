@@ -6,8 +6,7 @@ mod common;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use common::sets::{asking, assert_same, place_with_set, questions, rows};
@@ -23,13 +22,6 @@ impl Part {
         // It ends with its standard input, also where a test is killed.
         let part = part.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         Self(part.spawn().expect("a part"))
-    }
-
-    /// The port that it prints.
-    fn port(&mut self) -> u16 {
-        let mut line = String::new();
-        BufReader::new(self.0.stdout.take().expect("its output")).read_line(&mut line).unwrap();
-        line.trim().parse().expect("a port")
     }
 
     /// The processor time that it took, in hundredths of a second (proc(5), `utime`).
@@ -58,17 +50,19 @@ struct Cluster {
 impl Cluster {
     /// Starts a scheduler and waits until executors of one core each have joined it.
     fn new(place: &Place, executors: usize) -> Self {
-        Self::at(place, executors, "127.0.0.1")
+        Self::with(place, executors, &[])
     }
 
-    /// The same with executors that tell others to come to an address, whoever listens there.
-    fn at(place: &Place, executors: usize, address: &str) -> Self {
+    /// The same with more words for each executor.
+    fn with(place: &Place, executors: usize, words: &[&str]) -> Self {
         let mut scheduler = Part::new(&["scheduler"]);
-        let port = scheduler.port();
+        let mut line = String::new();
+        BufReader::new(scheduler.0.stdout.take().expect("its output")).read_line(&mut line).unwrap();
+        let port: u16 = line.trim().parse().expect("a port");
         let executor = |number: usize| {
             let folder = place.path(&format!("executor-{number}"));
             std::fs::create_dir(&folder).unwrap();
-            Part::new(&["executor", &port.to_string(), folder.to_str().unwrap(), address])
+            Part::new(&[&["executor", &port.to_string(), folder.to_str().unwrap()], words].concat())
         };
         let executors: Vec<Part> = (0..executors).map(executor).collect();
         let cluster = Self { port, executors, _scheduler: scheduler };
@@ -87,12 +81,7 @@ impl Cluster {
 
     /// The scheduler's answer at a path.
     fn get(&self, path: &str) -> Value {
-        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return Value::Null };
-        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (_, body) = text.split_once("\r\n\r\n").expect("a body");
-        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
+        get(self.port, path)
     }
 
     /// The states of all jobs that the scheduler knows.
@@ -114,6 +103,16 @@ impl Cluster {
     fn wait_for_work(&self) {
         self.wait_for("work", || self.states().iter().any(|state| state.contains("Running")));
     }
+}
+
+/// The answer of a scheduler at a path.
+fn get(port: u16, path: &str) -> Value {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return Value::Null };
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn engine(port: u16) -> String {
@@ -281,30 +280,20 @@ fn an_answer_that_is_given_up_cancels_its_job() {
 /// The address of this machine at which executors say that they are, and don't listen.
 const ELSEWHERE: &str = "127.0.0.2";
 
-/// Takes connections at a port of that address: hangs up on so many, and leads the others to the executor.
-struct Door {
-    refuses: Arc<AtomicUsize>,
-    refused: Arc<AtomicUsize>,
-}
-
-impl Door {
-    fn new(port: u16) -> Self {
-        let door = Self { refuses: Arc::new(usize::MAX.into()), refused: Arc::default() };
-        let (refuses, refused) = (Arc::clone(&door.refuses), Arc::clone(&door.refused));
-        let listener = TcpListener::bind((ELSEWHERE, port)).unwrap();
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                if refused.load(Ordering::Relaxed) < refuses.load(Ordering::Relaxed) {
-                    refused.fetch_add(1, Ordering::Relaxed);
-                    continue;
-                }
-                let executor = TcpStream::connect(("127.0.0.1", port)).unwrap();
+/// A port of that address that leads to the same port of loopback, where an executor listens. While it isn't open, it
+/// hangs up on whoever comes.
+fn door(is_open: impl Fn() -> bool + Send + 'static) -> u16 {
+    let listener = TcpListener::bind((ELSEWHERE, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok).filter(|_| is_open()) {
+            if let Ok(executor) = TcpStream::connect(("127.0.0.1", port)) {
                 pass_on(client.try_clone().unwrap(), executor.try_clone().unwrap());
                 pass_on(executor, client);
             }
-        });
-        door
-    }
+        }
+    });
+    port
 }
 
 /// Hands on bytes until there are no more.
@@ -315,17 +304,18 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
 #[test]
 fn a_statement_is_put_once_more_where_its_rows_cannot_be_fetched() {
     let place = place_with_set("4", &[]);
-    let mut cluster = Cluster::at(&place, 1, ELSEWHERE);
-    let door = Door::new(cluster.executors[0].port());
+    let scheduler = Arc::new(OnceLock::new());
+    let known = Arc::clone(&scheduler);
+    let jobs = move || get(*known.get().expect("a scheduler"), "/api/jobs").as_array().map_or(0, Vec::len);
+    // The first statement is put twice without success, and the second has one at its second try.
+    let ports = [door(move || jobs() >= 4), door(|| true)].map(|port| port.to_string());
+    let cluster = Cluster::with(&place, 1, &[ELSEWHERE, &ports[0], &ports[1]]);
+    scheduler.set(cluster.port).unwrap();
     let engine = cluster.engine();
     let asked = asking("SELECT rank FROM ranks ORDER BY rank", &["--engine", &engine, "--json"]);
     let answer = place.fails(1, &[&engine, "can't be fetched from an executor", "without --engine"], &asked);
     assert!(answer.stdout.is_empty(), "{}", answer.stdout);
     assert_eq!(cluster.states().len(), 2, "{:?}", cluster.states());
-    // Now the first of two tries is hung up on as often as it was, and the second isn't.
-    let of_both = door.refused.load(Ordering::Relaxed);
-    assert!(of_both >= 2, "{of_both} connections");
-    door.refuses.store(of_both + of_both / 2, Ordering::Relaxed);
     let answer = place.done(&asked);
     let expected: Vec<Value> = (0..4).map(|rank| json!({"rank": rank})).collect();
     assert_eq!(answer.json()["rows"].as_array().unwrap(), &expected);

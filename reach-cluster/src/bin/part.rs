@@ -2,9 +2,10 @@
 //! them as processes of their own, so that it can kill one.
 //!
 //! ```text
-//! part scheduler                          prints its port
-//! part executor PORT FOLDER [ADDRESS]     joins the scheduler at that port, keeps its files in the folder, and prints
-//!                                         the port at which others fetch rows; it tells them to come to ADDRESS
+//! part scheduler                  prints its port
+//! part executor PORT FOLDER       joins the scheduler at that port, and keeps its files in the folder
+//! part executor PORT FOLDER ADDRESS ROWS WORK
+//!                                 has others come to ADDRESS, for rows to the port ROWS, with work to the port WORK
 //! ```
 //! It listens on loopback only, and ends when its standard input does.
 
@@ -35,9 +36,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["scheduler"] => runtime.block_on(scheduler()),
-        ["executor", port, folder] => runtime.block_on(executor(port.parse()?, folder, LOOPBACK)),
-        ["executor", port, folder, address] => runtime.block_on(executor(port.parse()?, folder, address)),
-        _ => Err("part scheduler, or part executor PORT FOLDER [ADDRESS]".into()),
+        ["executor", port, folder] => {
+            let ports = free_ports()?;
+            runtime.block_on(executor(port.parse()?, folder, LOOPBACK, ports))
+        }
+        ["executor", port, folder, address, rows, work] => {
+            runtime.block_on(executor(port.parse()?, folder, address, [rows.parse()?, work.parse()?]))
+        }
+        _ => Err("part scheduler, or part executor PORT FOLDER [ADDRESS ROWS WORK]".into()),
     }
 }
 
@@ -58,9 +64,12 @@ async fn scheduler() -> Result<(), Box<dyn Error>> {
     Ok(start_grpc_service_with_listener(listener, scheduler).await?)
 }
 
-async fn executor(scheduler_port: u16, folder: &str, address: &str) -> Result<(), Box<dyn Error>> {
-    let [port, grpc_port] = free_ports()?;
-    println!("{port}");
+async fn executor(
+    scheduler_port: u16,
+    folder: &str,
+    address: &str,
+    [port, grpc_port]: [u16; 2],
+) -> Result<(), Box<dyn Error>> {
     let config = ExecutorProcessConfig {
         external_host: Some(address.to_owned()),
         port,
