@@ -25,7 +25,9 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     let place = place_with_set("2", &[]);
     let ranks = "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))";
     let says = ["without an engine", "--features datafusion", ranks];
-    place.fails(1, &says, &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
+    for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
+        place.fails(1, &says, &["cluster", "sql", "set", statement]);
+    }
 }
 
 #[test]
@@ -88,6 +90,16 @@ for statement in json.load(sys.stdin):
                 assert_same(name, &rows(&place, sql, &[]), &others, 1e-6);
                 assert_same(name, &rows(&place, sql, &["--jobs", "1"]), &others, 1e-6);
             }
+        }
+    }
+
+    #[test]
+    fn questions_are_taken_as_they_are_printed() {
+        let place = place_with_set("4", &[]);
+        for (name, sql) in questions(&place, "datafusion") {
+            let printed = place.done(&["cluster", "queries", &name]).stdout;
+            assert!(printed.starts_with("-- "), "{printed}");
+            assert_same(&name, &rows(&place, &printed, &[]), &rows(&place, &sql, &[]), 0.0);
         }
     }
 

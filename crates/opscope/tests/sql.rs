@@ -96,6 +96,18 @@ fn a_statement_can_come_from_standard_input() {
 }
 
 #[test]
+fn a_statement_may_begin_with_a_comment_and_not_with_a_wrong_option() {
+    let place = place();
+    let statement = "-- How many there are.\nSELECT count(*) AS n FROM tasks";
+    for asked in [["sql", "trace.json", statement, "--csv"], ["sql", "trace.json", "--csv", statement]] {
+        assert_eq!(place.done(&asked).stdout, "n\n3\n");
+    }
+    for wrong in ["--jsno", "-x", "--limit=3"] {
+        place.fails(2, &[wrong, "no such option", "--help"], &["sql", "trace.json", wrong]);
+    }
+}
+
+#[test]
 fn a_database_of_another_version_is_refused_with_its_version() {
     let place = place();
     place.done(&["import", "trace.json", "-o", "kept.db"]);

@@ -13,7 +13,7 @@ use crate::reading::Stop;
 #[derive(Debug)]
 pub struct Database<'b> {
     connection: Connection,
-    pages: Option<Pages<'b>>,
+    pub(super) pages: Option<Pages<'b>>,
     stop: Stop,
 }
 
@@ -25,7 +25,7 @@ impl<'b> Database<'b> {
 
     /// The number of the uppermost page of a table, and its columns, if it is plain: one of SQLite's ordinary tables,
     /// without an index by which it might be read as well, and with no value that isn't in its rows.
-    fn plain_table(&self, table: &str, wanted: &[&str]) -> Option<(u32, Layout)> {
+    pub(super) fn plain_table(&self, table: &str, wanted: &[&str]) -> Option<(u32, Layout)> {
         let schema = "SELECT rootpage, (SELECT count(*) FROM sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE) \
                       FROM sqlite_schema WHERE name = ?1 AND type = 'table'";
         let found: (u32, u32) =

@@ -1,10 +1,14 @@
 //! Rows that are read from pages are those that SQLite reads.
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
+use super::pages::{Layout, Pages};
 use super::*;
+use crate::reading::Stop;
 
 /// The cells of a row as all functions read them.
 type Row = Vec<(Option<i64>, Option<f64>, Option<String>)>;
