@@ -12,7 +12,7 @@ OLDEST_GLIBC = (2, 17)
 
 @dataclasses.dataclass(frozen=True)
 class Flavour:
-    """The program with the embedded engine of models, or without."""
+    """The program with its engines, of models and of `cluster sql`, or without."""
 
     name: str
     # The word behind `opscope` in names of files and packages.
@@ -49,7 +49,7 @@ FLAVOURS = {
     flavour.name: flavour
     for flavour in (
         Flavour("lean", "-lean", ("--no-default-features",), "without an inference engine of its own"),
-        Flavour("full", "", (), "with an embedded inference engine"),
+        Flavour("full", "", ("--features", "opscope/datafusion"), "with embedded engines for models and for questions in SQL"),
     )
 }
 
