@@ -224,8 +224,10 @@ impl Draft<'_> {
                     return Err(Refusal::IsOutput { value: name.clone() });
                 }
                 let other = self.consumers(name).find(|consumer| !edit.removes(consumer.id));
-                if let Some(consumer) = other {
-                    let consumer = consumer.name().to_owned();
+                // A node that comes may have taken it for another value: `p` is both sides of `Add(p, p)`.
+                let coming = || edit.added.iter().find(|node| node.input.contains(name));
+                let consumer = other.map(|node| node.name()).or_else(|| coming().map(NodeProto::op_type));
+                if let Some(consumer) = consumer.map(str::to_owned) {
                     return Err(Refusal::AlsoReadBy { value: name.clone(), consumer });
                 }
             }
@@ -239,11 +241,15 @@ impl Draft<'_> {
         if self.is_captured(&from) {
             return Err(Refusal::Captured { value: from });
         }
+        let producer = self.producer(&to);
+        let kept = producer.is_some_and(|node| !edit.removes(node.id));
+        let computed = kept || added.contains(to.as_str());
+        if producer.is_some() && !computed {
+            return Err(Refusal::Gone);
+        }
         if !self.is_output(&from) {
             return Ok(Forward::Readers { from, to });
         }
-        let kept = self.producer(&to).is_some_and(|node| !edit.removes(node.id));
-        let computed = kept || added.contains(to.as_str());
         let twice = edit.forwarded.iter().filter(|(_, other)| *other == to).count() > 1;
         if !computed || twice || self.is_output(&to) {
             return Err(Refusal::IsOutput { value: from });

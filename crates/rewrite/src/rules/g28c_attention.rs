@@ -193,6 +193,14 @@ mod tests {
     }
 
     #[test]
+    fn scores_that_are_their_own_mask_stay() {
+        for sum in ["Add(p, p)", "Add(d, d)", "Add(d, p)", "Add(p, d)"] {
+            let body = "t = Transpose(k) perm=[0,1,3,2]; p = MatMul(q, t); d = Mul(p, i); a = SUM; s = Softmax(a); y = MatMul(s, v); output y";
+            refuses("G28c", &format!("{INPUTS}; {}", body.replace("SUM", sum)));
+        }
+    }
+
+    #[test]
     fn older_versions_and_results_read_elsewhere_stay() {
         let text = format!("{INPUTS}; {PLAIN}");
         refuses("G28c", &text.replace("opset 23", "opset 22"));
