@@ -241,15 +241,11 @@ impl Draft<'_> {
         if self.is_captured(&from) {
             return Err(Refusal::Captured { value: from });
         }
-        let producer = self.producer(&to);
-        let kept = producer.is_some_and(|node| !edit.removes(node.id));
-        let computed = kept || added.contains(to.as_str());
-        if producer.is_some() && !computed {
-            return Err(Refusal::Gone);
-        }
         if !self.is_output(&from) {
             return Ok(Forward::Readers { from, to });
         }
+        let kept = self.producer(&to).is_some_and(|node| !edit.removes(node.id));
+        let computed = kept || added.contains(to.as_str());
         let twice = edit.forwarded.iter().filter(|(_, other)| *other == to).count() > 1;
         if !computed || twice || self.is_output(&to) {
             return Err(Refusal::IsOutput { value: from });
