@@ -59,8 +59,23 @@ fn run() -> (anyhow::Result<exit::Exit>, terminal::Terminal) {
     let all: Vec<OsString> = std::env::args_os().collect();
     let words: Vec<String> = all.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     language::foresee(&words);
-    let parsed = help::parse(all.iter().cloned());
+    let parsed = help::parse(with_comments_as_text(all).into_iter());
     carry_out(parsed, &words)
+}
+
+/// A word that begins with a comment of SQL (`-- …`), as statements of `cluster queries` do, is no option, and a space
+/// before it says so to the parser. What stands behind a lone `--` is another program's, and stays.
+fn with_comments_as_text(words: Vec<OsString>) -> Vec<OsString> {
+    let mut is_ours = true;
+    let as_text = |word: OsString| {
+        is_ours &= word != "--";
+        let rest = word.to_str().and_then(|word| word.strip_prefix("--"));
+        match is_ours && rest.is_some_and(|rest| rest.starts_with(char::is_whitespace)) {
+            true => [OsString::from(" "), word].into_iter().collect(),
+            false => word,
+        }
+    };
+    words.into_iter().map(as_text).collect()
 }
 
 /// Carries out a command line that was parsed; `words` are what stands behind the program's name.

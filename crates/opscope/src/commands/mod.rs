@@ -50,22 +50,6 @@ use crate::terminal::Terminal;
 /// usage to name where they can't be parsed, if it is another than the command's own.
 type CarryOut<'a> = &'a dyn Fn(&[&str], Option<String>, &Terminal) -> anyhow::Result<Exit>;
 
-/// A statement of SQL: `-`, or text, which may begin with a comment (`-- …`) as `cluster queries` prints it, and not
-/// with a word that was meant to be an option.
-///
-/// # Errors
-/// With what is wrong with it, for the command line.
-fn statement(text: &str) -> Result<String, String> {
-    let is_comment = text.starts_with("--") && text.contains(char::is_whitespace);
-    match text.starts_with('-') && text != "-" && !is_comment {
-        true => {
-            Err(word("there is no such option, and no statement begins so; --help lists the options")
-                .to_owned())
-        }
-        false => Ok(text.to_owned()),
-    }
-}
-
 /// A time with its unit, for a limit; a bare number is seconds.
 ///
 /// # Errors

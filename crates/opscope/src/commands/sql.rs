@@ -44,7 +44,6 @@ pub struct Arguments {
     path: PathBuf,
 
     /// One statement; - reads it from standard input; without it, the tables are explained
-    #[arg(allow_hyphen_values = true, value_parser = super::statement)]
     statement: Option<String>,
 
     /// Stop the statement after this long, such as 30s; 0 for never [default: never, and 1min where the

@@ -11,7 +11,7 @@ use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
 use crate::commands::form::FormArguments;
-use crate::commands::{limit, statement};
+use crate::commands::limit;
 use crate::exit::{Exit, UsageError};
 use crate::report::{Table, TableCell, TableColumn, cluster, rows};
 use crate::terminal::Terminal;
@@ -45,7 +45,7 @@ pub struct Arguments {
     set: PathBuf,
 
     /// One statement over the tables of the set; - reads it from standard input; without it, the tables are listed
-    #[arg(value_name = "STATEMENT", allow_hyphen_values = true, value_parser = statement)]
+    #[arg(value_name = "STATEMENT")]
     statement: Option<String>,
 
     /// The run of a set that has several
