@@ -119,6 +119,9 @@ pub struct Evidence {
     pub differences: Vec<Difference>,
     /// The peers that it was compared with.
     pub peers: Vec<u32>,
+    /// The rank whose reasons and operators these are, where the suspect is several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_rank: Option<u32>,
 }
 
 /// How many peers a suspect is compared with.
@@ -154,6 +157,8 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
             let cause = Cause::SlowGroup { ranks: group.ranks.clone(), role: group.role.name() };
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
+        // Their evidence is that of one of their ranks.
+        Who::Host(_) | Who::Operator(..) => Evidence::default(),
     }
 }
 
@@ -228,7 +233,7 @@ fn explain_rank(
     }
     let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
     let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();
-    Evidence { causes: found, differences, peers }
+    Evidence { causes: found, differences, peers, of_rank: None }
 }
 
 /// A suspect beside its peers.

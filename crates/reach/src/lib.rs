@@ -19,6 +19,7 @@
 //!
 //! ```text
 //! examine (here)                       the whole way, from folders to findings
+//! together   chain                     suspects that hide one another; what ends a step last
 //! causes                               why a suspect is slow, by its operators beside its peers'
 //! suspects                             whom to replay without, and what that saves
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
@@ -34,6 +35,7 @@
 
 mod account;
 mod causes;
+mod chain;
 mod clocks;
 mod collectives;
 pub mod database;
@@ -55,6 +57,7 @@ mod summary;
 mod suspects;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -63,6 +66,7 @@ use opscope_formats::reading::Stop;
 
 pub use account::{Account, StepAccount};
 pub use causes::{Cause, Difference, Evidence, Explanation};
+pub use chain::{Arrivals, Chain, Share, arrivals, chain};
 pub use clocks::{Clocks, HostClock};
 pub use collectives::{
     CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, Standing, collectives, group_of,
@@ -71,7 +75,7 @@ pub use collectives::{
 pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key, key_of_text};
 pub use error::{Loss, LossReason, ReachError};
 pub use experts::{ExpertRow, Experts, ExpertsGroup, ExpertsRow, experts};
-pub use links::SlowLink;
+pub use links::{Ends, SlowLink};
 pub use matching::Shift;
 pub use peers::Peers;
 pub use profiles::Profiles;
@@ -151,11 +155,21 @@ impl Findings {
         let number = |rank: usize| self.run.ranks[rank].number;
         match who {
             Who::Rank(rank) => format!("rank {} ({})", number(*rank), self.run.place(*rank)),
-            Who::Link(SlowLink { src, dst: Some(dst), transport, .. }) => {
-                format!("link {} → {} ({})", number(*src), number(*dst), transport.name())
-            }
             Who::Link(link) => {
-                format!("port of rank {} ({})", number(link.src), link.transport.name())
+                let host = |host: usize| &self.run.hosts[host];
+                let by = link.transport.name();
+                match link.ends {
+                    Ends::Pair(src, dst) => format!("link {} → {} ({by})", number(src), number(dst)),
+                    Ends::PortOut(rank) => format!("port of rank {} ({by})", number(rank)),
+                    Ends::PortIn(rank) => format!("port into rank {} ({by})", number(rank)),
+                    Ends::AdapterOut(from) => format!("adapter of {} ({by})", host(from)),
+                    Ends::AdapterIn(to) => format!("adapter into {} ({by})", host(to)),
+                    Ends::Path(from, to) => format!("path {} → {} ({by})", host(from), host(to)),
+                }
+            }
+            Who::Host(host) => format!("host {}", self.run.hosts[*host]),
+            Who::Operator(operator, ranks) => {
+                format!("operator {} on {} ranks", operator.op_type, ranks.len())
             }
             Who::Group(group) => {
                 let group = &self.run.groups[*group as usize];
@@ -222,15 +236,17 @@ pub fn examine_profiles(
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    let costs = suspects::find(&run, &peers);
+    let trial = suspects::Trial::new(&run, &peers);
+    let mut costs = suspects::find(&run, &peers, &trial);
     progress(Stage::Explaining);
     let lost = Mutex::default();
     let operators = |rank: usize| profiles.operators(rank, &lost);
     let explain = |suspect: &Suspect| causes::explain(&run, &peers, &operators, suspect);
-    let evidence = stop.within(&costs.suspects).map(explain).collect();
+    let mut evidence = stop.within(&costs.suspects).map(explain).collect();
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
+    together::add(&run, &peers, &trial, &operators, &mut costs, &mut evidence);
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
     let accounts = account::of_ranks(&run);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })

@@ -9,16 +9,31 @@ use crate::clocks::median;
 use crate::rows::{CollectiveType, Transport};
 use crate::run::Run;
 
-/// A slow link, or many of one rank.
+/// The links that are slow together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ends {
+    /// The link from one rank to another, by their indices.
+    Pair(usize, usize),
+    /// Most links out of a rank.
+    PortOut(usize),
+    /// Most links into a rank.
+    PortIn(usize),
+    /// Most links out of a host, from several of its ranks to several hosts.
+    AdapterOut(usize),
+    /// Most links into a host, to several of its ranks from several hosts.
+    AdapterIn(usize),
+    /// Most links from one host to another, between several ranks of both.
+    Path(usize, usize),
+}
+
+/// A slow link, or many of a rank or host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowLink {
-    /// The sender's index; of a slow port, the rank that has it.
-    pub src: usize,
-    /// The receiver's index; `None` if most links out of the sender are slow.
-    pub dst: Option<usize>,
+    /// The links.
+    pub ends: Ends,
     /// The kind of link.
     pub transport: Transport,
-    /// Its bandwidth in bytes a nanosecond, which are GB/s.
+    /// Its bandwidth in bytes a nanosecond, which are GB/s; of several, the one that is furthest below its like.
     pub bandwidth: f64,
     /// The median of its like.
     pub typical: f64,
@@ -87,47 +102,113 @@ pub fn slow_links(run: &Run) -> Vec<SlowLink> {
         users.entry((it.src, it.dst)).or_default().insert(it.group);
     }
     let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
-    let mut receivers: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut all: BTreeSet<(usize, usize)> = BTreeSet::new();
     for it in &compared {
         let Some(typical) = it.typical else { continue };
         let &Compared { src, dst, transport, bandwidth, .. } = it;
-        receivers.entry(src).or_default().insert(dst);
+        all.insert((src, dst));
         if it.is_slow {
             let groups = users[&(src, dst)].iter().copied().collect();
-            let found = SlowLink { src, dst: Some(dst), transport, bandwidth, typical, groups };
+            let found = SlowLink { ends: Ends::Pair(src, dst), transport, bandwidth, typical, groups };
             let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
-            if found.bandwidth / found.typical < known.bandwidth / known.typical {
+            if ratio(&found) < ratio(known) {
                 *known = found;
             }
         }
     }
-    join_ports(slow.into_values().collect(), &receivers)
-}
-
-/// Makes one of the links of a rank most of which are slow.
-fn join_ports(slow: Vec<SlowLink>, receivers: &BTreeMap<usize, BTreeSet<usize>>) -> Vec<SlowLink> {
-    /// Fewer slow links of a rank are told one by one.
-    const MANY: usize = 3;
-    let mut bad: BTreeMap<usize, usize> = BTreeMap::new();
-    slow.iter().for_each(|link| *bad.entry(link.src).or_default() += 1);
-    let mut joined: Vec<SlowLink> = Vec::new();
-    for link in slow {
-        let (bad, all) = (bad[&link.src], receivers[&link.src].len());
-        let is_port = bad >= MANY && 2 * bad > all;
-        match joined.iter_mut().find(|known| is_port && known.src == link.src && known.dst.is_none()) {
-            Some(port) => {
-                port.groups.extend(link.groups);
-                port.groups.sort_unstable();
-                port.groups.dedup();
-                port.bandwidth = port.bandwidth.min(link.bandwidth);
-            }
-            None if is_port => joined.push(SlowLink { dst: None, ..link }),
-            None => joined.push(link),
-        }
+    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
+    let mut joined = Vec::new();
+    for whole in WHOLES {
+        joined.extend(join(whole, &hosts, &mut slow, &all));
     }
-    let ratio = |link: &SlowLink| link.bandwidth / link.typical;
+    joined.extend(slow.into_values());
     joined.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     joined
+}
+
+fn ratio(link: &SlowLink) -> f64 {
+    link.bandwidth / link.typical
+}
+
+/// A thing of which a pair of ranks, with their hosts, is a link.
+type Whole = fn((usize, usize), (usize, usize)) -> Option<Ends>;
+
+/// The things that can slow many links, those first that explain most.
+const WHOLES: [Whole; 5] = [
+    |_, (from, to)| (from != to).then_some(Ends::AdapterOut(from)),
+    |_, (from, to)| (from != to).then_some(Ends::AdapterIn(to)),
+    |_, (from, to)| (from != to).then_some(Ends::Path(from, to)),
+    |(src, _), _| Some(Ends::PortOut(src)),
+    |(_, dst), _| Some(Ends::PortIn(dst)),
+];
+
+/// The links of a thing, some or all of them.
+#[derive(Default)]
+struct Links {
+    count: usize,
+    /// The senders, the receivers and their hosts.
+    sides: [BTreeSet<usize>; 4],
+}
+
+impl Links {
+    fn add(&mut self, (src, dst): (usize, usize), (from, to): (usize, usize)) {
+        self.count += 1;
+        for (side, it) in self.sides.iter_mut().zip([src, dst, from, to]) {
+            side.insert(it);
+        }
+    }
+
+    /// Whether they are more than one rank's or one host's affair, as far as the thing is.
+    fn are_of_several(&self, ends: Ends) -> bool {
+        let [senders, receivers, from, to] = self.sides.each_ref().map(|side| side.len() > 1);
+        match ends {
+            Ends::AdapterOut(_) => senders && to,
+            Ends::AdapterIn(_) => receivers && from,
+            Ends::Path(..) => senders && receivers,
+            Ends::Pair(..) | Ends::PortOut(_) | Ends::PortIn(_) => true,
+        }
+    }
+}
+
+/// Takes out the slow links of things most of whose links are slow, and makes one of each thing's.
+fn join(
+    whole: Whole,
+    hosts: &[usize],
+    slow: &mut BTreeMap<(usize, usize), SlowLink>,
+    all: &BTreeSet<(usize, usize)>,
+) -> Vec<SlowLink> {
+    /// Fewer slow links are told one by one.
+    const MANY: usize = 3;
+    let hosts_of = |(src, dst): (usize, usize)| (hosts[src], hosts[dst]);
+    let mut things: BTreeMap<Ends, (Links, Links)> = BTreeMap::new();
+    for &pair in all {
+        let Some(ends) = whole(pair, hosts_of(pair)) else { continue };
+        let (of_slow, of_all) = things.entry(ends).or_default();
+        of_all.add(pair, hosts_of(pair));
+        if slow.contains_key(&pair) {
+            of_slow.add(pair, hosts_of(pair));
+        }
+    }
+    things.retain(|ends, (slow, all)| {
+        slow.count >= MANY && 2 * slow.count > all.count && slow.are_of_several(*ends)
+    });
+    let mut joined: BTreeMap<Ends, SlowLink> = BTreeMap::new();
+    slow.retain(|pair, link| {
+        let Some(ends) = whole(*pair, hosts_of(*pair)).filter(|ends| things.contains_key(ends)) else {
+            return true;
+        };
+        let known = joined.entry(ends).or_insert_with(|| SlowLink { ends, ..link.clone() });
+        let mut groups = std::mem::take(&mut known.groups);
+        groups.extend(&link.groups);
+        groups.sort_unstable();
+        groups.dedup();
+        if ratio(link) < ratio(known) {
+            *known = SlowLink { ends, ..link.clone() };
+        }
+        known.groups = groups;
+        false
+    });
+    joined.into_values().collect()
 }
 
 /// A group's use of a directed pair: type, kind of link, sender, receiver, group.

@@ -3,18 +3,44 @@
 use crate::links::{SlowLink, slow_links};
 use crate::noise;
 use crate::peers::Peers;
+use crate::read::OperatorKey;
 use crate::replay::{Choice, Scenario, StepEnds, replay};
 use crate::run::Run;
 
-/// A rank or link that is slower than its peers.
+/// Whoever is slower than its peers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Who {
     /// A rank, by its index.
     Rank(usize),
-    /// A link, or all links out of a rank.
+    /// A link, or most links of a rank or host.
     Link(SlowLink),
     /// A group whose transfers are slow, of which the profiles don't tell the links; by its index.
     Group(u32),
+    /// A host most of whose ranks are slow and hide one another; by its index.
+    Host(usize),
+    /// An operator that slows several ranks, which hide one another; they are given by their indices.
+    Operator(OperatorKey, Vec<usize>),
+}
+
+impl Who {
+    /// The ranks whose own work it is, by their indices; none of links and groups.
+    pub fn workers(&self, run: &Run) -> Vec<usize> {
+        match self {
+            Self::Rank(rank) => vec![*rank],
+            Self::Host(host) => (0..run.ranks.len()).filter(|it| run.ranks[*it].host == *host).collect(),
+            Self::Operator(_, ranks) => ranks.clone(),
+            Self::Link(_) | Self::Group(_) => Vec::new(),
+        }
+    }
+
+    /// The groups that it slows down, by their indices; none of ranks.
+    pub fn groups(&self) -> Vec<u32> {
+        match self {
+            Self::Link(link) => link.groups.clone(),
+            Self::Group(group) => vec![*group],
+            Self::Rank(_) | Self::Host(_) | Self::Operator(..) => Vec::new(),
+        }
+    }
 }
 
 /// A suspect and its costs.
@@ -26,6 +52,8 @@ pub struct Suspect {
     pub excess_ns: f64,
     /// The time that a step would save without it, all else as it is, in nanoseconds.
     pub saves_ns: f64,
+    /// The same of each step, in the order of [`Run::steps`].
+    pub saves_by_step_ns: Vec<f64>,
     /// The interval of 95 % of that, over the steps; `None` of fewer than three.
     pub interval_ns: Option<(f64, f64)>,
     /// Its cost to a step in an otherwise healthy run, in nanoseconds.
@@ -36,6 +64,8 @@ pub struct Suspect {
     pub is_named: bool,
     /// Whether it has too few peers for more than a guess of what is typical.
     pub is_weak: bool,
+    /// Whether a host or an operator among the suspects stands for it.
+    pub is_within: bool,
 }
 
 /// The results of replaying.
@@ -43,6 +73,8 @@ pub struct Suspect {
 pub struct Costs {
     /// The length of a step, in nanoseconds.
     pub step_ns: f64,
+    /// The length of each step, in the order of [`Run::steps`].
+    pub by_step_ns: Vec<f64>,
     /// The length of a step if no rank and no link were slower than its peers.
     pub reachable_ns: f64,
     /// By how much the unchanged run, replayed, differs from the measured one, as a share of it.
@@ -62,44 +94,111 @@ const LEAST: f64 = 0.005;
 /// The replay's error, as a share of a step, above which no cost is told.
 pub const LARGEST_ERROR: f64 = 0.02;
 
-/// Finds suspects and replays the run without them.
-pub fn find(run: &Run, peers: &Peers) -> Costs {
-    let steps = run.steps();
-    let begin = begin(run);
-    let mut suspects = candidates(run, peers, steps.len());
-    let ranks = |suspects: &[Suspect]| -> Vec<Scenario> {
-        suspects.iter().flat_map(|suspect| [only(&suspect.who), all_but(&suspect.who)]).collect()
-    };
-    let mut scenarios = vec![Scenario::default(), Scenario { ranks: Choice::All, groups: Choice::All }];
-    scenarios.extend(ranks(&suspects));
-    let ends = replay(run, peers, &scenarios);
-    let lengths: Vec<Vec<f64>> = ends.iter().map(|ends| lengths(ends, begin)).collect();
-    let mean = |lengths: &[f64]| lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
-    let (step_ns, reachable_ns) = (mean(&lengths[0]), mean(&lengths[1]));
-    let measured = measured_ends(run, &steps);
-    let replay_error = error_of(&measured, &ends[0], begin);
-    let least = step_ns * LEAST.max(2.0 * replay_error);
-    for (index, suspect) in suspects.iter_mut().enumerate() {
-        let (only, all_but) = (&lengths[2 + 2 * index], &lengths[3 + 2 * index]);
-        let saved: Vec<f64> = lengths[0].iter().zip(only).map(|(with, without)| with - without).collect();
-        suspect.saves_ns = mean(&saved);
-        suspect.alone_ns = mean(all_but) - reachable_ns;
-        suspect.interval_ns = noise::interval(&saved);
-        let half_width = suspect.interval_ns.map_or(0.0, |(low, high)| (high - low) / 2.0);
-        suspect.is_named = replay_error <= LARGEST_ERROR && suspect.saves_ns > least.max(half_width);
+/// Finds ranks and links that are suspects, and replays the run without them.
+pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
+    let mut suspects = candidates(run, peers);
+    trial.judge(&mut suspects);
+    suspects.retain(|it| trial.is_told(it));
+    sort(&mut suspects, |it| it);
+    Costs {
+        step_ns: mean(&trial.unchanged),
+        by_step_ns: trial.unchanged.clone(),
+        reachable_ns: trial.reachable_ns,
+        replay_error: trial.replay_error,
+        noise_ns: trial.least,
+        suspects,
     }
-    // Others hide its cost, but alone it would be as plain as those that are named.
-    suspects.retain(|it| it.is_named || (replay_error <= LARGEST_ERROR && it.alone_ns > 2.0 * least));
+}
+
+/// Puts those that are named first, and of them the costliest.
+pub fn sort<T>(all: &mut [T], suspect: impl Fn(&T) -> &Suspect) {
     let order = |it: &Suspect| (it.is_named, it.saves_ns.max(0.0));
-    suspects.sort_by(|a, b| {
+    all.sort_by(|a, b| {
+        let (a, b) = (suspect(a), suspect(b));
         let by_cost = order(b).partial_cmp(&order(a)).unwrap_or(std::cmp::Ordering::Equal);
         by_cost.then(b.alone_ns.total_cmp(&a.alone_ns))
     });
-    Costs { step_ns, reachable_ns, replay_error, noise_ns: least, suspects }
+}
+
+fn mean(lengths: &[f64]) -> f64 {
+    lengths.iter().sum::<f64>() / lengths.len().max(1) as f64
+}
+
+/// The run, replayed as it is and with nobody slower than its peers, beside which suspects are judged.
+pub struct Trial<'r> {
+    run: &'r Run,
+    peers: &'r Peers,
+    begin: f64,
+    /// The length of each step, in nanoseconds.
+    unchanged: Vec<f64>,
+    reachable_ns: f64,
+    replay_error: f64,
+    /// The least saving that stands out, in nanoseconds a step.
+    pub least: f64,
+}
+
+impl<'r> Trial<'r> {
+    /// Replays the run.
+    pub fn new(run: &'r Run, peers: &'r Peers) -> Self {
+        let begin = begin(run);
+        let healthy = Scenario { ranks: Choice::All, groups: Choice::All };
+        let ends = replay(run, peers, &[Scenario::default(), healthy]);
+        let unchanged = lengths(&ends[0], begin);
+        let replay_error = error_of(&measured_ends(run, &run.steps()), &ends[0], begin);
+        let least = mean(&unchanged) * LEAST.max(2.0 * replay_error);
+        let reachable_ns = mean(&lengths(&ends[1], begin));
+        Self { run, peers, begin, unchanged, reachable_ns, replay_error, least }
+    }
+
+    /// Replays the run without each suspect, and with it alone.
+    pub fn judge(&self, suspects: &mut [Suspect]) {
+        let of = |suspect: &Suspect| [self.without(&suspect.who), self.with_only(&suspect.who)];
+        let scenarios: Vec<Scenario> = suspects.iter().flat_map(of).collect();
+        let ends = replay(self.run, self.peers, &scenarios);
+        for (suspect, ends) in suspects.iter_mut().zip(ends.chunks_exact(2)) {
+            let without = lengths(&ends[0], self.begin);
+            suspect.saves_by_step_ns =
+                self.unchanged.iter().zip(without).map(|(with, without)| with - without).collect();
+            suspect.saves_ns = mean(&suspect.saves_by_step_ns);
+            suspect.alone_ns = mean(&lengths(&ends[1], self.begin)) - self.reachable_ns;
+            suspect.interval_ns = noise::interval(&suspect.saves_by_step_ns);
+            let half_width = suspect.interval_ns.map_or(0.0, |(low, high)| (high - low) / 2.0);
+            suspect.is_named = self.is_sound() && suspect.saves_ns > self.least.max(half_width);
+        }
+    }
+
+    /// Whether the replay is close enough to what was measured for costs to be told.
+    fn is_sound(&self) -> bool {
+        self.replay_error <= LARGEST_ERROR
+    }
+
+    /// Whether a judged suspect is told of: it is named, or others hide its cost, but alone it would be as plain as
+    /// those that are.
+    pub fn is_told(&self, suspect: &Suspect) -> bool {
+        suspect.is_named || self.is_sound() && suspect.alone_ns > 2.0 * self.least
+    }
+
+    /// The run with somebody as its peers.
+    fn without(&self, who: &Who) -> Scenario {
+        let (ranks, groups) = (self.workers(who), who.groups());
+        let these = |chosen: Vec<u32>| if chosen.is_empty() { Choice::None } else { Choice::These(chosen) };
+        Scenario { ranks: these(ranks), groups: these(groups) }
+    }
+
+    /// The run with all others as their peers.
+    fn with_only(&self, who: &Who) -> Scenario {
+        let (ranks, groups) = (self.workers(who), who.groups());
+        let others = |left: Vec<u32>| if left.is_empty() { Choice::All } else { Choice::AllBut(left) };
+        Scenario { ranks: others(ranks), groups: others(groups) }
+    }
+
+    fn workers(&self, who: &Who) -> Vec<u32> {
+        who.workers(self.run).into_iter().map(|rank| rank as u32).collect()
+    }
 }
 
 /// The run's begin on the common clock: the first step's of the first rank to begin.
-fn begin(run: &Run) -> f64 {
+pub fn begin(run: &Run) -> f64 {
     let begins = run.ranks.iter().filter_map(|rank| {
         let first = run.events[rank.events.clone()].iter().find(|event| event.pred.is_none())?;
         let step = rank.steps.first()?.start_ns?;
@@ -137,37 +236,25 @@ fn error_of(measured: &StepEnds, replayed: &StepEnds, begin: f64) -> f64 {
     off.fold(0.0, f64::max)
 }
 
-/// The groups that a suspect slows down.
-fn groups_of(who: &Who) -> Vec<u32> {
-    match who {
-        Who::Rank(_) => Vec::new(),
-        Who::Link(link) => link.groups.clone(),
-        Who::Group(group) => vec![*group],
+/// A suspect that hasn't been judged.
+pub fn suspect(who: Who, excess_ns: f64, since: i32, is_weak: bool) -> Suspect {
+    Suspect {
+        who,
+        excess_ns,
+        saves_ns: 0.0,
+        saves_by_step_ns: Vec::new(),
+        interval_ns: None,
+        alone_ns: 0.0,
+        since,
+        is_named: false,
+        is_weak,
+        is_within: false,
     }
-}
-
-fn only(who: &Who) -> Scenario {
-    match who {
-        Who::Rank(rank) => Scenario { ranks: Choice::These(vec![*rank as u32]), ..Scenario::default() },
-        _ => Scenario { groups: Choice::These(groups_of(who)), ..Scenario::default() },
-    }
-}
-
-fn all_but(who: &Who) -> Scenario {
-    match who {
-        Who::Rank(rank) => Scenario { ranks: Choice::AllBut(vec![*rank as u32]), groups: Choice::All },
-        _ => Scenario { ranks: Choice::All, groups: Choice::AllBut(groups_of(who)) },
-    }
-}
-
-fn suspect(who: Who, excess_ns: f64, since: i32, is_weak: bool) -> Suspect {
-    let (saves_ns, alone_ns) = (0.0, 0.0);
-    Suspect { who, excess_ns, saves_ns, interval_ns: None, alone_ns, since, is_named: false, is_weak }
 }
 
 /// Ranks by what their work exceeds their peers' by, slow links, and slow groups without known links.
-fn candidates(run: &Run, peers: &Peers, steps: usize) -> Vec<Suspect> {
-    let steps = steps.max(1) as f64;
+fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
+    let steps = run.steps().len().max(1) as f64;
     let mut found: Vec<Suspect> = slow_links(run)
         .into_iter()
         .take(MOST / 2)
@@ -186,7 +273,7 @@ fn candidates(run: &Run, peers: &Peers, steps: usize) -> Vec<Suspect> {
         groups.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
         found.extend(groups.into_iter().take(MOST / 4));
     }
-    let mut ranks: Vec<Suspect> = (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank, steps)).collect();
+    let mut ranks = of_ranks(run, peers);
     ranks.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.extend(ranks.into_iter().take(MOST.saturating_sub(found.len())));
     found
@@ -201,6 +288,12 @@ fn excess_of_groups(run: &Run, peers: &Peers, groups: &[u32]) -> (f64, i32) {
         }
     }
     (excess.sum, excess.since())
+}
+
+/// Every rank with what its work exceeds its peers' by.
+pub fn of_ranks(run: &Run, peers: &Peers) -> Vec<Suspect> {
+    let steps = run.steps().len().max(1) as f64;
+    (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank, steps)).collect()
 }
 
 fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {

@@ -66,7 +66,7 @@ impl Placed {
                 row.name.clone(),
                 row.op_type.clone(),
                 row.device_type.clone().unwrap_or_else(unknown),
-                if row.fused == Some(true) { "yes".to_owned() } else { "no".to_owned() },
+                word(if row.fused == Some(true) { "yes" } else { "no" }).to_owned(),
                 time.map_or_else(unknown, |(_, total)| units::duration(total)),
                 time.map_or_else(unknown, |(count, _)| count.to_string()),
             ]);

@@ -11,6 +11,7 @@ use super::open::Set;
 use super::table::{Row, Text, table};
 use super::{SCHEMA, SetError};
 use crate::error::ReachError;
+use crate::links::Ends;
 use crate::profiles::Profiles;
 use crate::suspects::Who;
 use crate::{Findings, Progress, examine_profiles};
@@ -434,11 +435,17 @@ fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<()
         let number = |rank: usize| Some(number(findings, rank));
         let (kind, rank, src, dst) = match &suspect.who {
             Who::Rank(rank) => ("rank", number(*rank), None, None),
-            Who::Link(link) => match link.dst {
-                Some(dst) => ("link", None, number(link.src), number(dst)),
-                None => ("port", number(link.src), None, None),
+            Who::Link(link) => match link.ends {
+                Ends::Pair(src, dst) => ("link", None, number(src), number(dst)),
+                Ends::PortOut(rank) => ("port", number(rank), None, None),
+                Ends::PortIn(rank) => ("port_in", number(rank), None, None),
+                Ends::AdapterOut(_) => ("adapter", None, None, None),
+                Ends::AdapterIn(_) => ("adapter_in", None, None, None),
+                Ends::Path(..) => ("path", None, None, None),
             },
             Who::Group(_) => ("group", None, None, None),
+            Who::Host(_) => ("host", None, None, None),
+            Who::Operator(..) => ("operator", None, None, None),
         };
         let evidence = serde_json::to_value(evidence).unwrap_or_default();
         let cause = evidence["causes"][0]["cause"].as_str().unwrap_or("unknown");

@@ -7,7 +7,7 @@ use std::path::Path;
 use sample::{Cluster, Faults, RANKS};
 use tempfile::TempDir;
 
-use crate::{Cause, Findings, LossReason, ReachError, Who, examine};
+use crate::{Cause, Findings, LossReason, ReachError, Who, arrivals, chain, examine};
 
 fn examined(folder: &Path) -> Findings {
     examine(&[folder.to_owned()], &Default::default(), &|_| {}).unwrap()
@@ -182,4 +182,24 @@ fn every_order_of_folders_gives_the_same() {
     };
     assert_eq!(figures(&apart), figures(&together));
     assert!(matches!(together.costs.suspects[0].who, Who::Rank(5)));
+}
+
+#[test]
+fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
+    let folder = TempDir::new().unwrap();
+    let cluster = Cluster::new(3, Faults { slow_rank: Some(5), ..Faults::default() });
+    cluster.write(folder.path(), 0..RANKS, None);
+    let findings = examined(folder.path());
+    let steps = findings.run.steps();
+    let chain = chain(&findings.run, &steps);
+    let length = findings.costs.by_step_ns.iter().sum::<f64>();
+    assert!((chain.length_ns() - length).abs() < 1e-3 * length, "{} ns, not {length}", chain.length_ns());
+    let slow = chain.share_of(&Who::Rank(5), &findings.run);
+    let most =
+        (0..RANKS).map(|rank| chain.share_of(&Who::Rank(rank), &findings.run).time_ns).fold(0.0, f64::max);
+    assert_eq!(slow.time_ns, most, "{chain:?}");
+    let apart: f64 = steps.iter().map(|step| crate::chain(&findings.run, &[*step]).length_ns()).sum();
+    assert!((apart - chain.length_ns()).abs() < 1.0);
+    let came = arrivals(&findings.run, &[5], &steps);
+    assert!(2 * came.last > came.of && came.waited_ns > 0.0, "{came:?}");
 }

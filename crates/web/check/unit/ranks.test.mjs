@@ -105,7 +105,7 @@ test("a moment finds its slice, and waits are those whose both ends are shown", 
 });
 
 test("a run has its missing ranks in their places, selections know their ranks and links", () => {
-  const suspects = [{ kind: "rank", rank: 5, evidence: { causes: [] } }, { kind: "link", src: 0, dst: 5, evidence: { causes: [] } }, { kind: "group", evidence: { causes: [{ cause: "slow_group", ranks: [0, 5] }] } }, { kind: "port", src: 5, evidence: { causes: [] } }];
+  const suspects = [{ kind: "rank", rank: 5, evidence: { causes: [] } }, { kind: "link", src: 0, dst: 5, evidence: { causes: [] } }, { kind: "group", ranks: [0, 5], evidence: { causes: [] } }, { kind: "port", src: 5, evidence: { causes: [] } }];
   const report = { cluster: { missing: [3], suspects }, steps: [7], places: ["a:0", "b:1"], summary: { step: [{ step: "7", step_ns: 9 }] } };
   const columns = open_columns(encode({
     ranks: { rank: [0, 5], host: [0, 1], steps: [1, 1], step_ns: [9, 8], compute_ns: [4, 5], waiting_ns: [5, 2] },

@@ -81,7 +81,7 @@ export function selected_ranks(run, selection) {
   const [kind, rest] = (selection ?? "").split(":");
   if (kind === "rank" || kind === "port") return [Number(rest)];
   if (kind === "link") return rest.split("-").map(Number);
-  if (kind === "group") return run.report.cluster.suspects[Number(rest)]?.evidence.causes[0]?.ranks ?? [];
+  if (kind === "group") return run.report.cluster.suspects[Number(rest)]?.ranks ?? [];
   return [];
 }
 

@@ -44,7 +44,7 @@ export function suspects(app) {
     const own = words[place];
     const button = h("button", { class: "plain link", "aria-pressed": "false", on: { click: () => select(app, selection_of(it, place)) } }, shown(own.who, 120));
     buttons.push(button);
-    return h("tr", { class: it.named ? "" : "hidden-suspect" }, h("td", { class: "right" }, shown(own.number, 20)), h("th", { scope: "row" }, button), h("td", { class: "right" }, shown(own.costs, 40)), h("td", { class: "right" }, shown(own.alone, 40)), h("td", null, shown(own.since, 40)), h("td", { class: "wrap" }, shown(own.why, 600)));
+    return h("tr", { class: it.named ? "" : "hidden-suspect", hidden: it.within }, h("td", { class: "right" }, shown(own.number, 20)), h("th", { scope: "row" }, button), h("td", { class: "right" }, shown(own.costs, 40)), h("td", { class: "right" }, shown(own.alone, 40)), h("td", null, shown(own.since, 40)), h("td", { class: "wrap" }, shown(own.why, 600)));
   });
   const heads = /** @type {const} */ ([["#", true], ["who", false], ["costs_a_step", true], ["alone", true], ["since", false], ["why", false]]);
   const table = h("table", { class: "simple suspects" }, h("caption", { class: "unseen" }, t("suspects_title")),

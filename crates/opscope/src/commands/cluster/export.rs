@@ -135,10 +135,8 @@ fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::
     for rank in arguments.ranks.iter().flatten() {
         super::slow::check_rank(&findings, *rank)?;
     }
-    let steps = findings.run.steps();
-    if let Some(step) = arguments.steps.iter().flatten().find(|step| !steps.contains(step)) {
-        let known: Vec<String> = steps.iter().map(i32::to_string).collect();
-        return Err(UsageError(say!("there is no step {step}; there are {}", known.join(", "))).into());
+    for step in arguments.steps.iter().flatten() {
+        super::slow::place_of_step(&findings, *step)?;
     }
     let chosen = Chosen { ranks: arguments.ranks.clone(), steps: arguments.steps.clone() };
     let mut counts = (0, 0);

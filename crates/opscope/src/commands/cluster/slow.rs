@@ -1,19 +1,30 @@
 //! `opscope cluster slow`: the suspects, and the evidence against one of them.
 
 use clap::Args;
-use opscope_reach::{Findings, Who};
+use opscope_reach::{Ends, Findings, Who};
 use opscope_say::say;
 
 use super::source::SourceArguments;
 use crate::exit::{Exit, UsageError};
-use crate::report::cluster;
+use crate::report::cluster::{self, Asked};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope cluster slow profiling_data/
+  opscope cluster slow profiling_data/ --top 3
   opscope cluster slow profiling_data/ --rank 49
-  opscope cluster slow profiling_data/ --link 0-28 --json";
+  opscope cluster slow profiling_data/ --rank 49 --step 11     its costs to that step, and its part in it
+  opscope cluster slow profiling_data/ --host node6            a host, and the suspects on it
+  opscope cluster slow profiling_data/ --link 0-28 --json
+
+A host stands for its ranks where most of them are slow, and an operator for all ranks that it
+slows: without any one of them the others hold the run up, so that none costs anything by itself.
+They are listed with the ranks behind them, whose own costs opscope cluster leaves out.
+
+The chain of work that ends a step last is found backwards from its end: a rank's own work, then
+the transfer before it, then the rank that came last to that collective. Who isn't on it doesn't
+lengthen the step. Causes and operators are those of all steps, also with --step.";
 
 /// The options of `opscope cluster slow`.
 #[derive(Debug, Args)]
@@ -30,6 +41,18 @@ pub struct Arguments {
     #[arg(long, value_name = "A-B", value_parser = parse_link)]
     link: Option<(u32, u32)>,
 
+    /// Show what is known of this host, and the suspects on it
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["rank", "link"])]
+    host: Option<String>,
+
+    /// The costs to this step alone
+    #[arg(long, value_name = "STEP", allow_negative_numbers = true)]
+    step: Option<i32>,
+
+    /// Show so many suspects at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["rank", "link"])]
+    top: Option<u32>,
+
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -38,34 +61,106 @@ pub struct Arguments {
 /// Prints the suspects, or one of them.
 ///
 /// # Errors
-/// When nothing can be compared, or there is no such rank.
+/// When nothing can be compared, or there is no such rank, host or step.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let findings = arguments.source.examine(terminal)?;
-    let chosen = match (arguments.rank, arguments.link) {
-        (None, None) => None,
-        (rank, link) => {
-            for rank in rank.into_iter().chain(link.into_iter().flat_map(|(a, b)| [a, b])) {
-                check_rank(&findings, rank)?;
-            }
-            Some(find(&findings, rank, link))
-        }
+    let asked = Asked {
+        step: arguments.step.map(|step| place_of_step(&findings, step)).transpose()?,
+        top: arguments.top.map(|top| top as usize),
     };
-    let text = match (arguments.json, chosen) {
-        (true, Some(chosen)) => cluster::suspects_json(&findings, chosen.into_iter()).to_text()?,
-        (true, None) => cluster::suspects_json(&findings, 0..findings.costs.suspects.len()).to_text()?,
-        (false, Some(Some(chosen))) => cluster::suspect_text(&findings, chosen, terminal.width()),
-        (false, Some(None)) => {
-            let who = match (arguments.rank, arguments.link) {
-                (Some(rank), _) => say!("rank {rank}"),
-                (_, Some((a, b))) => say!("the link {a} → {b}"),
-                _ => String::new(),
-            };
-            cluster::innocent_text(&findings, &who)
+    let host = arguments.host.as_deref().map(|name| find_host(&findings, name)).transpose()?;
+    for rank in arguments.rank.into_iter().chain(arguments.link.into_iter().flat_map(|(a, b)| [a, b])) {
+        check_rank(&findings, rank)?;
+    }
+    let text = match (arguments.rank, arguments.link, host) {
+        (Some(rank), ..) => {
+            let found = suspects_of_rank(&findings, rank);
+            about(&findings, &found, &say!("rank {rank}"), asked, arguments.json, terminal)?
         }
-        (false, None) => cluster::suspects_text(&findings, terminal.width()),
+        (_, Some((a, b)), _) => {
+            let found = suspects_of_link(&findings, a, b);
+            about(&findings, &found, &say!("the link {a} → {b}"), asked, arguments.json, terminal)?
+        }
+        (_, _, Some(host)) => about_host(&findings, host, asked, arguments.json, terminal)?,
+        (None, None, None) => {
+            let all: Vec<usize> = (0..findings.costs.suspects.len()).collect();
+            match arguments.json {
+                true => cluster::suspects_json(&findings, all, asked).to_text()?,
+                false => cluster::suspects_text(&findings, all, asked, terminal.width()),
+            }
+        }
     };
     terminal.print(&text)?;
     Ok(Exit::Done)
+}
+
+/// The evidence against the first of some suspects, and what the others are called.
+fn about(
+    findings: &Findings,
+    found: &[usize],
+    who: &str,
+    asked: Asked,
+    as_json: bool,
+    terminal: &Terminal,
+) -> anyhow::Result<String> {
+    Ok(match (as_json, found) {
+        (true, found) => cluster::suspects_json(findings, found.to_vec(), asked).to_text()?,
+        (false, [first, ..]) => cluster::suspect_text(findings, *first, asked, terminal.width()),
+        (false, []) => cluster::innocent_text(findings, who),
+    })
+}
+
+/// The evidence against a host as a whole, if there is any, and a table of the suspects on it.
+fn about_host(
+    findings: &Findings,
+    host: usize,
+    asked: Asked,
+    as_json: bool,
+    terminal: &Terminal,
+) -> anyhow::Result<String> {
+    let suspects = &findings.costs.suspects;
+    let is_on_it = |index: &usize| {
+        let ranks = cluster::ranks_of(findings, &suspects[*index].who);
+        ranks.iter().any(|rank| findings.run.ranks[*rank].host == host)
+    };
+    let found: Vec<usize> = (0..suspects.len()).filter(is_on_it).collect();
+    if as_json {
+        return Ok(cluster::suspects_json(findings, found, asked).to_text()?);
+    }
+    let who = say!("host {}", findings.run.hosts[host]);
+    let whole = found.iter().find(|index| suspects[**index].who == Who::Host(host));
+    let text = whole.map(|index| cluster::suspect_text(findings, *index, asked, terminal.width()));
+    let table = match found.is_empty() {
+        true => cluster::innocent_text(findings, &who),
+        false => cluster::suspects_text(findings, found, asked, terminal.width()),
+    };
+    Ok(text.map_or(String::new(), |text| text + "\n") + &table)
+}
+
+/// The place of a step among those of the run.
+///
+/// # Errors
+/// When there is no such step.
+pub fn place_of_step(findings: &Findings, step: i32) -> Result<usize, UsageError> {
+    let steps = findings.run.steps();
+    steps.binary_search(&step).map_err(|_| {
+        let known: Vec<String> = steps.iter().map(i32::to_string).collect();
+        UsageError(say!("there is no step {step}; there are {}", known.join(", ")))
+    })
+}
+
+/// A host by its name.
+fn find_host(findings: &Findings, name: &str) -> Result<usize, UsageError> {
+    let hosts = &findings.run.hosts;
+    hosts.iter().position(|host| host == name).ok_or_else(|| {
+        /// How many are listed.
+        const LISTED: usize = 12;
+        let mut known: Vec<&str> = hosts.iter().take(LISTED).map(String::as_str).collect();
+        if hosts.len() > LISTED {
+            known.push("…");
+        }
+        UsageError(say!("there is no host '{name}'; there are {}", known.join(", ")))
+    })
 }
 
 /// Refuses a rank that isn't there.
@@ -83,16 +178,39 @@ pub fn check_rank(findings: &Findings, rank: u32) -> Result<(), UsageError> {
     )))
 }
 
-/// The suspect of a rank or link.
-fn find(findings: &Findings, rank: Option<u32>, link: Option<(u32, u32)>) -> Option<usize> {
-    let number = |index: usize| findings.run.ranks[index].number;
-    findings.costs.suspects.iter().position(|suspect| match &suspect.who {
-        Who::Rank(index) => Some(number(*index)) == rank,
-        Who::Link(found) => {
-            link.is_some_and(|(a, b)| number(found.src) == a && found.dst.is_none_or(|dst| number(dst) == b))
-        }
-        Who::Group(_) => false,
-    })
+/// The suspects that a rank is, or that stand for it, the rank itself first.
+fn suspects_of_rank(findings: &Findings, rank: u32) -> Vec<usize> {
+    let is_it = |index: &usize| findings.run.ranks[*index].number == rank;
+    let of = |which: &dyn Fn(&Who) -> bool| -> Vec<usize> {
+        let suspects = &findings.costs.suspects;
+        (0..suspects.len()).filter(|index| which(&suspects[*index].who)).collect()
+    };
+    let mut found = of(&|who| matches!(who, Who::Rank(it) if is_it(it)));
+    found.extend(of(&|who| match who {
+        Who::Host(_) | Who::Operator(..) => who.workers(&findings.run).iter().any(|it| is_it(it)),
+        Who::Rank(_) | Who::Link(_) | Who::Group(_) => false,
+    }));
+    found
+}
+
+/// The suspects that a link is or is one of.
+fn suspects_of_link(findings: &Findings, src: u32, dst: u32) -> Vec<usize> {
+    let run = &findings.run;
+    let (Some(src), Some(dst)) = (run.rank_of(src), run.rank_of(dst)) else { return Vec::new() };
+    let (from, to) = (run.ranks[src].host, run.ranks[dst].host);
+    let is_it = |who: &Who| match who {
+        Who::Link(link) => match link.ends {
+            Ends::Pair(a, b) => (a, b) == (src, dst),
+            Ends::PortOut(rank) => rank == src,
+            Ends::PortIn(rank) => rank == dst,
+            Ends::AdapterOut(host) => host == from && from != to,
+            Ends::AdapterIn(host) => host == to && from != to,
+            Ends::Path(a, b) => (a, b) == (from, to),
+        },
+        Who::Rank(_) | Who::Group(_) | Who::Host(_) | Who::Operator(..) => false,
+    };
+    let suspects = &findings.costs.suspects;
+    (0..suspects.len()).filter(|index| is_it(&suspects[*index].who)).collect()
 }
 
 /// A link such as `0-28`.

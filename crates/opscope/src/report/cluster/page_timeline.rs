@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use opscope_reach::{CollectiveType, Findings, Who};
+use opscope_reach::{CollectiveType, Ends, Findings, SlowLink, Who};
 use opscope_say::{say, word};
 use opscope_web::columns::{Table, to_bytes};
 use serde_json::{Value, json};
 
 use super::timeline::{Chosen, Pen, Row, Slice, Track, draw};
-use super::whole;
+use super::{ranks_of, whole};
 use crate::exit::UsageError;
 
 /// The most ranks that a page draws unasked, and the most slices.
@@ -200,9 +200,10 @@ fn notable(findings: &Findings) -> (Vec<usize>, &'static str) {
     };
     for suspect in &findings.costs.suspects {
         let own: Vec<usize> = match &suspect.who {
-            Who::Rank(rank) => vec![*rank],
-            Who::Link(link) => [Some(link.src), link.dst].into_iter().flatten().collect(),
-            Who::Group(group) => members(findings, *group).into_iter().take(UNSUSPECTED).collect(),
+            Who::Rank(_) | Who::Link(SlowLink { ends: Ends::Pair(..), .. }) => {
+                ranks_of(findings, &suspect.who)
+            }
+            several => ranks_of(findings, several).into_iter().take(UNSUSPECTED).collect(),
         };
         let peers = own.first().map_or(Vec::new(), |rank| peers(findings, *rank, &own));
         own.into_iter().chain(peers).for_each(&mut add);

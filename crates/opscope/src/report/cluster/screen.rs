@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use opscope_reach::{Findings, LARGEST_ERROR};
+use opscope_reach::{Findings, LARGEST_ERROR, Who};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
-use super::suspects::{suspect_json, table};
+use super::suspects::{Asked, plain, suspect_json, table};
 use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, count};
 use crate::terminal::{bold, dim, printable};
@@ -21,12 +21,12 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
         text.push_str(&reachable(findings));
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
-            true => table(findings, 0..costs.suspects.len(), width),
+            true => table(findings, &plain(findings), Asked::default(), width),
             false => nobody(
                 findings,
                 &match costs.suspects.is_empty() {
                     true => String::new(),
-                    false => format!("\n{}", table(findings, 0..costs.suspects.len(), width)),
+                    false => format!("\n{}", table(findings, &plain(findings), Asked::default(), width)),
                 },
             ),
         });
@@ -150,8 +150,10 @@ pub fn clocks(findings: &Findings) -> String {
 fn more(findings: &Findings, paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let paths = printable(&paths.join(" ")).into_owned();
-    let first = findings.costs.suspects.iter().find_map(|suspect| match suspect.who {
-        opscope_reach::Who::Rank(rank) => Some(format!(" --rank {}", findings.run.ranks[rank].number)),
+    let mut suspects = findings.costs.suspects.iter().filter(|suspect| !suspect.is_within);
+    let first = suspects.find_map(|suspect| match suspect.who {
+        Who::Rank(rank) => Some(format!(" --rank {}", findings.run.ranks[rank].number)),
+        Who::Host(host) => Some(format!(" --host {}", printable(&findings.run.hosts[host]))),
         _ => None,
     });
     let first = first.unwrap_or_default();

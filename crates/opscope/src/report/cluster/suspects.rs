@@ -1,24 +1,81 @@
 //! The suspects in a table, and one of them with its evidence.
 
-use opscope_reach::{Findings, LARGEST_ERROR, Suspect, Who};
+use opscope_reach::{Ends, Findings, LARGEST_ERROR, Suspect, Who, arrivals, chain};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 use super::reason::{of_cause, sentence};
 use super::screen::losses;
-use super::{listed, milliseconds, whole};
+use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{bold, dim, printable};
 
 /// The name of a suspect where there is none.
 const NOBODY: &str = "no rank and no link";
 
-/// All suspects.
-pub fn suspects_text(findings: &Findings, width: Option<u16>) -> String {
-    match findings.costs.suspects.len() {
-        0 => innocent_text(findings, NOBODY),
-        all => table(findings, 0..all, width),
+/// The part of what is known of suspects that is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// The costs to this step alone, by its place in [`opscope_reach::Run::steps`].
+    pub step: Option<usize>,
+    /// So many suspects at most.
+    pub top: Option<usize>,
+}
+
+impl Asked {
+    /// The suspect's cost in nanoseconds: to the step that is asked for, else to a mean one.
+    fn costs(self, suspect: &Suspect) -> f64 {
+        match self.step {
+            Some(step) => suspect.saves_by_step_ns[step],
+            None => suspect.saves_ns,
+        }
     }
+
+    /// Whether the suspect's cost stands out of the noise.
+    fn is_named(self, findings: &Findings, suspect: &Suspect) -> bool {
+        match self.step {
+            Some(step) => {
+                findings.costs.replay_error <= LARGEST_ERROR
+                    && suspect.saves_by_step_ns[step] > findings.costs.noise_ns
+            }
+            None => suspect.is_named,
+        }
+    }
+
+    /// These suspects in the order of what they cost, those that are named first.
+    fn order(self, findings: &Findings, mut chosen: Vec<usize>) -> Vec<usize> {
+        if self.step.is_some() {
+            let suspect = |index: &usize| &findings.costs.suspects[*index];
+            let key = |index: &usize| {
+                let it = suspect(index);
+                (self.is_named(findings, it), self.costs(it).max(0.0), it.alone_ns)
+            };
+            chosen.sort_by(|a, b| key(b).partial_cmp(&key(a)).unwrap_or(std::cmp::Ordering::Equal));
+        }
+        chosen.truncate(self.top.unwrap_or(usize::MAX));
+        chosen
+    }
+}
+
+/// All suspects, or those of them that are asked for.
+pub fn suspects_text(findings: &Findings, chosen: Vec<usize>, asked: Asked, width: Option<u16>) -> String {
+    let heading = match asked.step {
+        None => String::new(),
+        Some(step) => say!(
+            "Step {} takes {} ms; the costs are those to it alone.\n\n",
+            findings.run.steps()[step],
+            milliseconds(findings.costs.by_step_ns[step])
+        ),
+    };
+    match chosen.is_empty() {
+        true => heading + &innocent_text(findings, NOBODY),
+        false => heading + &table(findings, &asked.order(findings, chosen), asked, width),
+    }
+}
+
+/// The suspects that aren't shown as part of a host or an operator.
+pub fn plain(findings: &Findings) -> Vec<usize> {
+    (0..findings.costs.suspects.len()).filter(|index| !findings.costs.suspects[*index].is_within).collect()
 }
 
 /// Someone who costs nothing that can be told.
@@ -38,18 +95,25 @@ pub fn innocent_text(findings: &Findings, who: &str) -> String {
 }
 
 /// A table of suspects; those that others hide have no number.
-pub fn table(findings: &Findings, chosen: std::ops::Range<usize>, width: Option<u16>) -> String {
+pub fn table(findings: &Findings, chosen: &[usize], asked: Asked, width: Option<u16>) -> String {
     let columns = [
         TableColumn::number("#"),
         TableColumn::text("who"),
-        TableColumn::number("costs a step"),
+        TableColumn::number(if asked.step.is_some() { "costs this step" } else { "costs a step" }),
         TableColumn::number("alone").expendable(),
         TableColumn::text("since").expendable(),
         TableColumn::text("why"),
     ];
     let mut table = Table::new(columns);
-    for index in chosen {
-        table.row(cells(findings, index).map(TableCell::from));
+    for (place, index) in chosen.iter().enumerate() {
+        let mut cells = cells(findings, *index);
+        if asked.step.is_some() {
+            let suspect = &findings.costs.suspects[*index];
+            cells[0] =
+                if asked.is_named(findings, suspect) { (place + 1).to_string() } else { "–".to_owned() };
+            cells[2] = format!("{} ms", milliseconds(asked.costs(suspect).max(0.0)));
+        }
+        table.row(cells.map(TableCell::from));
     }
     table.to_text(width)
 }
@@ -57,7 +121,7 @@ pub fn table(findings: &Findings, chosen: std::ops::Range<usize>, width: Option<
 /// A suspect's cells: number, who, costs a step, alone, since, why.
 pub fn cells(findings: &Findings, index: usize) -> [String; 6] {
     let suspect = &findings.costs.suspects[index];
-    let mut why = sentence(&findings.evidence[index]);
+    let mut why = of_several(findings, index) + &sentence(&findings.evidence[index]);
     if !suspect.is_named {
         why.push_str(word("; hidden by others"));
     }
@@ -72,6 +136,15 @@ pub fn cells(findings: &Findings, index: usize) -> [String; 6] {
         say!("step {}", suspect.since),
         why,
     ]
+}
+
+/// The words before the reason of a suspect that is several ranks: the reason is that of one of them.
+fn of_several(findings: &Findings, index: usize) -> String {
+    let workers = findings.costs.suspects[index].who.workers(&findings.run).len();
+    match findings.evidence[index].of_rank {
+        Some(rank) => say!("{workers} ranks, such as {rank}: "),
+        None => String::new(),
+    }
 }
 
 /// A suspect's number: those whose intervals overlap share one.
@@ -95,18 +168,27 @@ fn number(findings: &Findings, index: usize) -> String {
 const LEAST_TOLD: f64 = 5e4;
 
 /// A suspect with its evidence.
-pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> String {
+pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Option<u16>) -> String {
     let (suspect, evidence) = (&findings.costs.suspects[index], &findings.evidence[index]);
     let name = findings.name_of(&suspect.who);
-    let mut text = say!(
-        "{} costs a step {} ms; alone it would cost {} ms\n",
-        bold(&printable(&opscope_say::sentence(&name))),
-        bold(&milliseconds(suspect.saves_ns.max(0.0))),
-        milliseconds(suspect.alone_ns.max(0.0))
-    );
-    let exceeds = match suspect.who {
-        Who::Rank(_) => word("Its own work exceeds that of its peers"),
-        _ => word("Its transfers exceed those of its like"),
+    let name = bold(&printable(&opscope_say::sentence(&name)));
+    let (costs, alone) =
+        (milliseconds(asked.costs(suspect).max(0.0)), milliseconds(suspect.alone_ns.max(0.0)));
+    let costs = bold(&costs);
+    let steps = findings.run.steps();
+    let mut text = match asked.step {
+        None => say!("{name} costs a step {costs} ms; alone it would cost {alone} ms\n"),
+        Some(step) => say!(
+            "{name} costs step {} {costs} ms of {}; alone it would cost a step {alone} ms\n",
+            steps[step],
+            milliseconds(findings.costs.by_step_ns[step])
+        ),
+    };
+    let workers = suspect.who.workers(&findings.run);
+    let exceeds = match (&suspect.who, workers.is_empty()) {
+        (Who::Rank(_), _) => word("Its own work exceeds that of its peers"),
+        (_, false) => word("The own work of its ranks exceeds that of their peers, on average,"),
+        (_, true) => word("Its transfers exceed those of its like"),
     };
     let peers = match evidence.peers.is_empty() {
         true => String::new(),
@@ -114,6 +196,11 @@ pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> St
     };
     let excess = milliseconds(suspect.excess_ns);
     text.push_str(&say!("{exceeds} by {excess} ms a step{peers}\n"));
+    text.push_str(&passes(findings, suspect, &workers, asked));
+    if evidence.of_rank.is_some() {
+        text.push_str(of_several(findings, index).trim_end());
+        text.push('\n');
+    }
     for explanation in &evidence.causes {
         let explained = match explanation.explains_ns > 0.0 {
             true => format!("{} ms: ", milliseconds(explanation.explains_ns)),
@@ -140,7 +227,7 @@ pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> St
                 it.operator.op_type.as_str().into(),
                 it.operator.unit.as_str().into(),
                 format!("{:.0}", it.count).into(),
-                if it.is_on_peers { "yes" } else { "no" }.into(),
+                word(if it.is_on_peers { "yes" } else { "no" }).into(),
             ]);
         }
         text.push_str(&format!("\n{}", table.to_text(width)));
@@ -153,12 +240,56 @@ pub fn suspect_text(findings: &Findings, index: usize, width: Option<u16>) -> St
     text
 }
 
+/// How often and how long the chain that ends steps last passes a suspect, and where its ranks came last.
+fn passes(findings: &Findings, suspect: &Suspect, workers: &[usize], asked: Asked) -> String {
+    let run = &findings.run;
+    let steps = match asked.step {
+        Some(step) => vec![run.steps()[step]],
+        None => run.steps(),
+    };
+    let a_step = |time_ns: f64| milliseconds(time_ns / steps.len().max(1) as f64);
+    let chain = chain(run, &steps);
+    let share = chain.share_of(&suspect.who, run);
+    let mut text = match share.count {
+        0 => say!("The chain of work that ends a step last doesn't pass it\n"),
+        times => say!(
+            "The chain of work that ends a step last passes it {} times, {} of its {} ms a step\n",
+            grouped(times as usize),
+            a_step(share.time_ns),
+            a_step(chain.length_ns())
+        ),
+    };
+    if !workers.is_empty() {
+        let arrivals = arrivals(run, workers, &steps);
+        text.push_str(&say!(
+            "It came last to {} of its {} collectives; the other ranks waited for it there {} ms a step in all\n",
+            grouped(arrivals.last as usize),
+            grouped(arrivals.of as usize),
+            a_step(arrivals.waited_ns)
+        ));
+    }
+    text
+}
+
 /// Suspects for programs.
-pub fn suspects_json(findings: &Findings, chosen: impl Iterator<Item = usize>) -> Envelope<Value> {
-    let suspects: Vec<Value> = chosen.map(|index| suspect_json(findings, index)).collect();
+pub fn suspects_json(findings: &Findings, chosen: Vec<usize>, asked: Asked) -> Envelope<Value> {
+    let suspect = |index: usize| {
+        let mut suspect = suspect_json(findings, index);
+        if asked.step.is_some() {
+            let it = &findings.costs.suspects[index];
+            suspect["saves_in_step_ns"] = whole(asked.costs(it)).into();
+            suspect["named_in_step"] = asked.is_named(findings, it).into();
+        }
+        suspect
+    };
+    let suspects: Vec<Value> = asked.order(findings, chosen).into_iter().map(suspect).collect();
     let costs = &findings.costs;
-    let answer =
+    let mut answer =
         json!({ "step_ns": whole(costs.step_ns), "noise_ns": whole(costs.noise_ns), "suspects": suspects });
+    if let Some(step) = asked.step {
+        answer["step"] = findings.run.steps()[step].into();
+        answer["this_step_ns"] = whole(costs.by_step_ns[step]).into();
+    }
     Envelope::new(1, answer).with_losses(losses(findings))
 }
 
@@ -168,21 +299,31 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
     let number = |rank: usize| findings.run.ranks[rank].number;
     let (kind, rank, src, dst) = match &suspect.who {
         Who::Rank(rank) => ("rank", Some(number(*rank)), None, None),
-        Who::Link(link) => match link.dst {
-            Some(dst) => ("link", None, Some(number(link.src)), Some(number(dst))),
-            None => ("port", Some(number(link.src)), None, None),
+        Who::Link(link) => match link.ends {
+            Ends::Pair(src, dst) => ("link", None, Some(number(src)), Some(number(dst))),
+            Ends::PortOut(rank) => ("port", None, Some(number(rank)), None),
+            Ends::PortIn(rank) => ("port_in", None, None, Some(number(rank))),
+            Ends::AdapterOut(_) => ("adapter", None, None, None),
+            Ends::AdapterIn(_) => ("adapter_in", None, None, None),
+            Ends::Path(..) => ("path", None, None, None),
         },
         Who::Group(_) => ("group", None, None, None),
+        Who::Host(_) => ("host", None, None, None),
+        Who::Operator(..) => ("operator", None, None, None),
     };
+    let ranks: Vec<u32> = ranks_of(findings, &suspect.who).into_iter().map(number).collect();
     json!({
         "kind": kind,
         "name": findings.name_of(&suspect.who),
         "rank": rank,
         "src": src,
         "dst": dst,
+        "ranks": ranks,
         "named": suspect.is_named,
         "weak": suspect.is_weak,
+        "within": suspect.is_within,
         "saves_ns": whole(suspect.saves_ns),
+        "saves_by_step_ns": suspect.saves_by_step_ns.iter().map(|it| whole(*it)).collect::<Vec<_>>(),
         "low_ns": suspect.interval_ns.map(|it| whole(it.0)),
         "high_ns": suspect.interval_ns.map(|it| whole(it.1)),
         "alone_ns": whole(suspect.alone_ns),
@@ -190,4 +331,25 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
         "since_step": suspect.since,
         "evidence": findings.evidence[index],
     })
+}
+
+/// The ranks that a suspect is about, by their indices: those that are slow, or the two sides of links.
+pub fn ranks_of(findings: &Findings, who: &Who) -> Vec<usize> {
+    let run = &findings.run;
+    let of_hosts = |hosts: &[usize]| -> Vec<usize> {
+        (0..run.ranks.len()).filter(|rank| hosts.contains(&run.ranks[*rank].host)).collect()
+    };
+    match who {
+        Who::Link(link) => match link.ends {
+            Ends::Pair(src, dst) => vec![src, dst],
+            Ends::PortOut(rank) | Ends::PortIn(rank) => vec![rank],
+            Ends::AdapterOut(host) | Ends::AdapterIn(host) => of_hosts(&[host]),
+            Ends::Path(from, to) => of_hosts(&[from, to]),
+        },
+        Who::Group(group) => {
+            let members = &run.groups[*group as usize].ranks;
+            members.iter().filter_map(|rank| run.rank_of(*rank)).collect()
+        }
+        Who::Rank(_) | Who::Host(_) | Who::Operator(..) => who.workers(run),
+    }
 }

@@ -1,0 +1,147 @@
+//! The chain of work and transfers that ends each step last, and who comes last to collectives.
+//!
+//! From a step's end one goes backwards: what a rank did by itself belongs to it, a transfer to its group, and where
+//! the rank waited, the rank that came last to the collective goes on. Whoever isn't on the chain doesn't lengthen
+//! the step.
+
+use std::collections::BTreeMap;
+
+use crate::run::Run;
+use crate::suspects::{Who, begin};
+
+/// A share in the chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// How often the chain passes.
+    pub count: u64,
+    /// How long it stays in all, in nanoseconds.
+    pub time_ns: f64,
+}
+
+impl Share {
+    fn add(&mut self, time_ns: f64) {
+        self.count += 1;
+        self.time_ns += time_ns;
+    }
+}
+
+/// The chain of one step, or of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chain {
+    /// The work of ranks, by their indices.
+    pub ranks: BTreeMap<usize, Share>,
+    /// The transfers of groups, by their indices.
+    pub groups: BTreeMap<u32, Share>,
+}
+
+impl Chain {
+    /// The share of a suspect.
+    pub fn share_of(&self, who: &Who, run: &Run) -> Share {
+        let workers = who.workers(run);
+        let work = workers.iter().filter_map(|rank| self.ranks.get(rank));
+        let groups = who.groups();
+        let transfers = groups.iter().filter_map(|group| self.groups.get(group));
+        work.chain(transfers).fold(Share::default(), |sum, it| Share {
+            count: sum.count + it.count,
+            time_ns: sum.time_ns + it.time_ns,
+        })
+    }
+
+    /// The length of the chain, in nanoseconds.
+    pub fn length_ns(&self) -> f64 {
+        self.ranks.values().chain(self.groups.values()).map(|it| it.time_ns).sum()
+    }
+}
+
+/// The chains of these steps together. Those of one step sum to the time from the end of the step before.
+pub fn chain(run: &Run, steps: &[i32]) -> Chain {
+    let mut chain = Chain::default();
+    let mut floor = begin(run);
+    for step in run.steps() {
+        let last = run
+            .ranks
+            .iter()
+            .enumerate()
+            .flat_map(|(rank, it)| it.finishes.iter().map(move |finish| (rank, finish)))
+            .filter(|(_, finish)| finish.step == step)
+            .filter_map(|(rank, finish)| {
+                let pred = finish.pred?;
+                let event = &run.events[pred as usize];
+                Some((event.end() + (finish.end_ns - event.end_ns()) as f64, rank, pred))
+            })
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((end, rank, pred)) = last else { continue };
+        if steps.contains(&step) {
+            walk(run, &mut chain, (end, rank, Some(pred)), floor);
+        }
+        floor = floor.max(end);
+    }
+    chain
+}
+
+/// Goes back from a time at which a rank was at work since an event's end, as far as `floor`.
+fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f64) {
+    let (mut now, mut rank, mut pred) = from;
+    // A time later than the one before contradicts it, and counts as nothing.
+    let back = |now: &mut f64, to: f64| {
+        let to = to.clamp(floor, now.max(floor));
+        let length = *now - to;
+        *now = to;
+        length
+    };
+    while now > floor {
+        let Some(index) = pred else {
+            chain.ranks.entry(rank).or_default().add(back(&mut now, floor));
+            break;
+        };
+        let event = &run.events[index as usize];
+        chain.ranks.entry(rank).or_default().add(back(&mut now, event.end()));
+        let instance = &run.instances[event.instance as usize];
+        let before = now;
+        let transfer = back(&mut now, instance.begin);
+        if transfer > 0.0 {
+            chain.groups.entry(event.group).or_default().add(transfer);
+        }
+        let start = |index: &&u32| run.events[**index as usize].start;
+        let Some(last) = instance.events.iter().max_by(|a, b| start(a).total_cmp(&start(b))) else { break };
+        let last = &run.events[*last as usize];
+        (rank, pred) = (last.rank as usize, last.pred);
+        // Records that contradict each other lead in a circle.
+        if now >= before && pred.is_some_and(|pred| run.events[pred as usize].end() >= now) {
+            chain.ranks.entry(rank).or_default().add(back(&mut now, floor));
+        }
+    }
+}
+
+/// How often a rank comes last, and what that costs the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Arrivals {
+    /// In how many collectives with others it takes part.
+    pub of: u64,
+    /// In how many of them it came last.
+    pub last: u64,
+    /// How long the others waited in these, in nanoseconds in all.
+    pub waited_ns: f64,
+}
+
+/// How often some ranks, by their indices, come last in these steps.
+pub fn arrivals(run: &Run, ranks: &[usize], steps: &[i32]) -> Arrivals {
+    let mut found = Arrivals::default();
+    for instance in run.instances.iter().filter(|instance| instance.events.len() > 1) {
+        let parts = || instance.events.iter().map(|index| &run.events[*index as usize]);
+        let is_theirs = |rank: u32| ranks.contains(&(rank as usize));
+        if !parts().any(|event| is_theirs(event.rank) && steps.contains(&event.step)) {
+            continue;
+        }
+        found.of += 1;
+        let last = parts().max_by(|a, b| a.start.total_cmp(&b.start));
+        if last.is_some_and(|last| is_theirs(last.rank)) {
+            found.last += 1;
+            found.waited_ns += parts()
+                .filter(|event| !is_theirs(event.rank))
+                .map(|event| (instance.begin - event.start).max(0.0))
+                .sum::<f64>();
+        }
+    }
+    found
+}
