@@ -49,7 +49,9 @@ FLAVOURS = {
     flavour.name: flavour
     for flavour in (
         Flavour("lean", "-lean", ("--no-default-features",), "without an inference engine of its own"),
-        Flavour("full", "", ("--features", "opscope/datafusion"), "with embedded engines for models and for questions in SQL"),
+        Flavour("standard", "", (), "with an embedded engine for models"),
+        Flavour("cluster", "-cluster", ("--features", "opscope/datafusion"),
+                "with embedded engines for models and for questions in SQL to many ranks"),
     )
 }
 

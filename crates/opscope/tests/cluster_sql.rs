@@ -268,7 +268,8 @@ for statement in json.load(sys.stdin):
         }
     }
 
-    /// Runs the program and tells the most memory that it had, in MiB.
+    /// Runs the program and tells the most memory of its own that it had, in MiB: its code, of which there is a lot
+    /// where it isn't optimised, is the file's.
     fn peak_of(place: &Place, arguments: &[&str]) -> (Answer, u64) {
         let mut child =
             place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -276,7 +277,7 @@ for statement in json.load(sys.stdin):
         let mut most = 0;
         while child.try_wait().unwrap().is_none() {
             let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
             let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
             most = most.max(kib.unwrap_or(0_u64) / 1024);
             std::thread::sleep(Duration::from_millis(5));
@@ -302,7 +303,7 @@ for statement in json.load(sys.stdin):
             "{}",
             answer.stdout
         );
-        assert!(peak < 64 + 150, "{peak} MiB");
+        assert!((32..64 + 100).contains(&peak), "{peak} MiB");
         assert!(std::fs::read_dir(place.path("spill")).unwrap().next().is_none(), "files are left");
         place.fails(1, &["nowhere", "--spill"], &asking("SELECT 1", &["--spill", "nowhere"]));
         // The built side of a join can't be put into files, which says so.

@@ -12,7 +12,7 @@ use crate::suspects::{Who, begin};
 /// A share in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// How often the chain passes.
+    /// How often the chain stays there.
     pub count: u64,
     /// How long it stays in all, in nanoseconds.
     pub time_ns: f64,
@@ -20,8 +20,10 @@ pub struct Share {
 
 impl Share {
     fn add(&mut self, time_ns: f64) {
-        self.count += 1;
-        self.time_ns += time_ns;
+        if time_ns > 0.0 {
+            self.count += 1;
+            self.time_ns += time_ns;
+        }
     }
 }
 
@@ -98,10 +100,7 @@ fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f6
         chain.ranks.entry(rank).or_default().add(back(&mut now, event.end()));
         let instance = &run.instances[event.instance as usize];
         let before = now;
-        let transfer = back(&mut now, instance.begin);
-        if transfer > 0.0 {
-            chain.groups.entry(event.group).or_default().add(transfer);
-        }
+        chain.groups.entry(event.group).or_default().add(back(&mut now, instance.begin));
         let start = |index: &&u32| run.events[**index as usize].start;
         let Some(last) = instance.events.iter().max_by(|a, b| start(a).total_cmp(&start(b))) else { break };
         let last = &run.events[*last as usize];

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use opscope_formats::reading::Stop;
 use opscope_reach::{
-    By, CollectivesFilter, Profiles, collectives, examine_profiles, instances, matrix, summary,
+    By, CollectivesFilter, Profiles, arrivals, chain, collectives, examine_profiles, instances, matrix,
+    summary,
 };
 use serde_json::Value;
 
@@ -80,9 +81,15 @@ fn ask_ranks(path: &Path, trail: &mut Trail) {
     trail.counted("matched", findings.matched());
     trail.counted("incomplete", findings.incomplete());
     trail.counted("suspects", findings.costs.suspects.len());
+    let steps = findings.run.steps();
+    trail.counted("ranks on the chain", chain(&findings.run, &steps).ranks.len());
     for suspect in &findings.costs.suspects {
         assert!(suspect.saves_ns.is_finite(), "a saving that is no number");
         let _ = findings.name_of(&suspect.who);
+        let share = chain(&findings.run, &steps).share_of(&suspect.who, &findings.run);
+        assert!(share.time_ns >= 0.0, "a suspect with less than no part in a step");
+        let came = arrivals(&findings.run, &suspect.who.workers(&findings.run), &steps);
+        assert!(came.last <= came.of && came.waited_ns.is_finite(), "more last arrivals than collectives");
     }
     let account = findings.account();
     assert!(account.compute_ns.is_finite() && account.waiting_ns.is_finite(), "a step that is no number");

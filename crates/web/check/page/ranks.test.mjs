@@ -263,3 +263,17 @@ test("without scripts the text stands, a damaged report keeps it, and small wind
     await close();
   }
 });
+
+test("a host whose ranks hide one another is one line, with its ranks marked and its command", { skip }, async () => {
+  const faults = [8, 9, 10, 11, 12, 13, 14, 15].flatMap((rank) => ["--fault", `low-frequency=${rank}:1.4`]);
+  const { page, seen, close } = await open(report_by_program(sample("--ranks", "64", "--layers", "1", ...faults)));
+  const rows = page.locator(".suspects tbody tr:visible");
+  assert.equal(await rows.count(), 1);
+  assert.match(await rows.innerText(), /host host1[\s\S]*8 ranks, such as \d+: AI Core at/);
+  await rows.locator("button").click();
+  await settled(page);
+  assert.match(await link_of(page), /sel=group:\d/);
+  assert.match(await page.locator(".suspect-details").innerText(), /opscope cluster slow \S+ --host host1/);
+  assert.deepEqual(SEEN(seen), [[], []]);
+  await close();
+});

@@ -71,13 +71,15 @@ export function suspects(app) {
     const it = cluster.suspects[place];
     const facts = /** @type {[string, string][]} */ ([[t("costs_a_step"), interval(it)], [t("alone"), about(Math.max(0, it.alone_ns))], [t("excess"), about(it.excess_ns)], [t("compared_with"), it.evidence.peers.length > 0 ? it.evidence.peers.join(", ") : "–"]]);
     const differing = it.evidence.differences.filter((one) => Math.abs(one.excess_ns) >= LEAST_TOLD);
-    const command = it.kind === "rank" ? `opscope cluster slow ${source} --rank ${it.rank}` : it.kind === "link" ? `opscope cluster slow ${source} --link ${it.src}-${it.dst}` : null;
+    // A name that a shell would take otherwise isn't put into a command.
+    const host = /^host ([\w.-]+)$/.exec(it.name)?.[1];
+    const option = it.kind === "rank" ? `--rank ${it.rank}` : it.kind === "link" ? `--link ${it.src}-${it.dst}` : it.kind === "host" && host ? `--host ${host}` : null;
     return h("div", { class: "evidence-card" }, h("h3", null, shown(words[place].who, 120)),
       h("dl", { class: "pairs" }, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
       differing.length === 0 ? null : h("table", { class: "simple" }, h("caption", null, t("differing")),
         h("thead", null, h("tr", null, h("th", { class: "right", scope: "col" }, t("than_on_peers")), h("th", { scope: "col" }, t("operator")), h("th", { scope: "col" }, t("type")), h("th", { scope: "col" }, t("unit")), h("th", { class: "right", scope: "col" }, t("times_a_step")), h("th", { scope: "col" }, t("on_peers")))),
         h("tbody", null, differing.map((one) => h("tr", null, h("td", { class: "right" }, `${one.excess_ns < 0 ? "−" : "+"}${about(Math.abs(one.excess_ns))}`), h("td", null, shown(one.operator.name, 120)), h("td", null, shown(one.operator.type, 60)), h("td", null, shown(one.operator.unit, 30)), h("td", { class: "right" }, one.count.toFixed(0)), h("td", null, t(one.is_on_peers ? "yes" : "no")))))),
-      command === null ? null : command_box(app, command));
+      option === null ? null : command_box(app, `opscope cluster slow ${source} ${option}`));
   }
 
   function csv() {

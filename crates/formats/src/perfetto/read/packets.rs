@@ -10,7 +10,6 @@ use super::super::EVENTS;
 use super::super::fields::{metadata, packet, thread, trace};
 use super::annotations::is_json;
 use super::clocks::{Clocks, TooLarge};
-use super::events::Found;
 use super::part::{self, Item, PlainEvent};
 use super::sequence::Sequence;
 use super::slices::Slices;
@@ -90,7 +89,7 @@ impl Packets {
             return Err(ReadError::NoPacket { offset: 0 });
         }
         let begins = part::begins(bytes);
-        let mut told = 0;
+        let (mut told, mut last) = (0, 0);
         opscope_parallel::parts(
             begins.len(),
             |number, items| part::read(bytes, &begins, number, items),
@@ -100,8 +99,9 @@ impl Packets {
                 }
                 for (start, item) in items.drain(..) {
                     packets.take(item, start, texts);
-                    stop.has_read(start - std::mem::replace(&mut told, start));
+                    last = start;
                 }
+                stop.has_read(last - std::mem::replace(&mut told, last));
                 Ok(())
             },
         )?;
@@ -130,7 +130,7 @@ impl Packets {
 
     /// As [`packet`](Self::packet), for one that was read already.
     fn plain_event(&mut self, plain: &PlainEvent, start: usize, texts: &mut Texts) {
-        let PlainEvent { head, kind, track, name_iid, category_iid } = *plain;
+        let head = plain.head();
         let sequence = self.sequence(head.sequence);
         self.keep_state(sequence, &head, start);
         if self.lacks_state(sequence, &head, start) {
@@ -138,8 +138,7 @@ impl Packets {
         }
         let time = self.time(sequence, &head);
         self.scratch.flows.clear();
-        let found = Found { kind, track, name_iid, category_iid, ..Found::default() };
-        self.found_event(found, &[], sequence, time, start, texts);
+        self.found_event(plain.found(), &[], sequence, time, start, texts);
     }
 
     /// Reads one packet; `start` is where it stands in the file.
