@@ -25,7 +25,7 @@ struct Ranks<'r> {
     peers: &'r Peers,
     trial: &'r Trial<'r>,
     operators: &'r OperatorsOf<'r>,
-    /// What each rank's work exceeds its peers' by.
+    /// The excess of each rank's work over its peers'.
     excess: Vec<Suspect>,
 }
 
@@ -148,7 +148,7 @@ impl Ranks<'_> {
     }
 }
 
-/// Those with the largest excess.
+/// The candidates with the largest excess.
 fn worst(mut found: Vec<Suspect>) -> Vec<Suspect> {
     found.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.truncate(MOST);
