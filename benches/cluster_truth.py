@@ -75,8 +75,10 @@ def examined(program, folder, ranks, seed, faults, form):
 
 
 def place_of(suspect):
-    """Whom a suspect accuses: a rank, or the two of a link."""
-    return (suspect["src"], suspect["dst"]) if suspect["kind"] == "link" else (suspect["rank"],)
+    """Whom a suspect accuses: a rank, the two of a link, or the name of more."""
+    if suspect["kind"] == "link":
+        return suspect["src"], suspect["dst"]
+    return (suspect["rank"] if suspect["kind"] == "rank" else suspect["name"],)
 
 
 def judged(truth, answer, count):

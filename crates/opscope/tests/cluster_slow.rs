@@ -70,6 +70,10 @@ fn a_host_whose_ranks_hide_one_another_is_named_with_what_it_costs() {
     let of_rank = place.done(&["cluster", "slow", &folder, "--rank", "18", "--json"]).json();
     let kinds: Vec<&str> = suspects(&of_rank).into_iter().map(|it| it["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["rank", "host"]);
+    let of_rank = place.done(&["cluster", "slow", &folder, "--rank", "18"]).stdout;
+    assert!(of_rank.contains("Behind it stands host host2, which costs "), "{of_rank}");
+    let chinese = place.done(&["cluster", "slow", &folder, "--lang", "zh"]).stdout;
+    assert!(chinese.contains("主机 host2"), "{chinese}");
     place.fails(
         2,
         &["no host 'nobody'", "host0", "host7"],
@@ -95,6 +99,12 @@ fn an_operator_that_slows_many_ranks_is_named_with_them() {
     let screen = place.done(&["cluster", &folder]).stdout;
     assert!(screen.contains("1  operator IndexPut on 8 ranks"), "{screen}");
     assert!(screen.contains("IndexPut runs on the AI CPU"), "{screen}");
+    // A rank that is slow for another reason isn't one of them.
+    let faults = [faults, vec!["low-frequency=61:1.5".to_owned()]].concat();
+    let folder = ranks(&place, "mixed", &faults);
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    let operator = suspects(&answer).into_iter().find(|it| it["kind"] == "operator").expect("an operator");
+    assert_eq!(operator["ranks"], serde_json::json!(chosen));
 }
 
 #[test]

@@ -128,7 +128,7 @@ pub struct Evidence {
 const PEERS: usize = 7;
 
 /// The share of the excess from which on a reason decides.
-const DECIDES: f64 = 0.6;
+pub const DECIDES: f64 = 0.6;
 
 /// The share from which on a reason is told beside it.
 const TOLD: f64 = 0.1;

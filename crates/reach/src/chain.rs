@@ -4,7 +4,7 @@
 //! the rank waited, the rank that came last to the collective goes on. Whoever isn't on the chain doesn't lengthen
 //! the step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::Run;
 use crate::suspects::{Who, begin};
@@ -56,24 +56,25 @@ impl Chain {
 }
 
 /// The chains of these steps together. Those of one step sum to the time from the end of the step before.
-pub fn chain(run: &Run, steps: &[i32]) -> Chain {
+pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
+    let all = run.steps();
+    // Of each step the rank that ends last, and the event after which it did.
+    let mut last: Vec<Option<(f64, usize, u32)>> = vec![None; all.len()];
+    for (rank, it) in run.ranks.iter().enumerate() {
+        for finish in &it.finishes {
+            let (Some(pred), Ok(place)) = (finish.pred, all.binary_search(&finish.step)) else { continue };
+            let event = &run.events[pred as usize];
+            let end = event.end() + (finish.end_ns - event.end_ns()) as f64;
+            if last[place].is_none_or(|(latest, ..)| end > latest) {
+                last[place] = Some((end, rank, pred));
+            }
+        }
+    }
     let mut chain = Chain::default();
     let mut floor = begin(run);
-    for step in run.steps() {
-        let last = run
-            .ranks
-            .iter()
-            .enumerate()
-            .flat_map(|(rank, it)| it.finishes.iter().map(move |finish| (rank, finish)))
-            .filter(|(_, finish)| finish.step == step)
-            .filter_map(|(rank, finish)| {
-                let pred = finish.pred?;
-                let event = &run.events[pred as usize];
-                Some((event.end() + (finish.end_ns - event.end_ns()) as f64, rank, pred))
-            })
-            .max_by(|a, b| a.0.total_cmp(&b.0));
+    for (step, last) in all.iter().zip(last) {
         let Some((end, rank, pred)) = last else { continue };
-        if steps.contains(&step) {
+        if steps.contains(step) {
             walk(run, &mut chain, (end, rank, Some(pred)), floor);
         }
         floor = floor.max(end);
@@ -124,11 +125,13 @@ pub struct Arrivals {
 }
 
 /// How often some ranks, by their indices, come last in these steps.
-pub fn arrivals(run: &Run, ranks: &[usize], steps: &[i32]) -> Arrivals {
+pub fn arrivals(run: &Run, ranks: &[usize], steps: &BTreeSet<i32>) -> Arrivals {
     let mut found = Arrivals::default();
+    let mut theirs = vec![false; run.ranks.len()];
+    ranks.iter().for_each(|rank| theirs[*rank] = true);
     for instance in run.instances.iter().filter(|instance| instance.events.len() > 1) {
         let parts = || instance.events.iter().map(|index| &run.events[*index as usize]);
-        let is_theirs = |rank: u32| ranks.contains(&(rank as usize));
+        let is_theirs = |rank: u32| theirs[rank as usize];
         if !parts().any(|event| is_theirs(event.rank) && steps.contains(&event.step)) {
             continue;
         }

@@ -246,7 +246,10 @@ pub fn examine_profiles(
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    together::add(&run, &peers, &trial, &operators, &mut costs, &mut evidence);
+    together::add(&run, &peers, &trial, &operators, stop, &mut costs, &mut evidence);
+    if stop.is_wanted() {
+        return Err(ReachError::Interrupted);
+    }
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
     let accounts = account::of_ranks(&run);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })

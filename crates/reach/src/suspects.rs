@@ -211,9 +211,9 @@ pub fn begin(run: &Run) -> f64 {
 fn lengths(ends: &StepEnds, begin: f64) -> Vec<f64> {
     let mut before = begin;
     let length = |end: &f64| {
-        let length = end - before;
-        before = *end;
-        length
+        // Where no rank communicates in a step, nothing tells its end.
+        let end = if *end == f64::MIN { before } else { *end };
+        end - std::mem::replace(&mut before, end)
     };
     ends.iter().map(length).collect()
 }

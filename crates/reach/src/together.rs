@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::causes::{Cause, Evidence, OperatorsOf, explain};
+use opscope_formats::reading::Stop;
+
+use crate::causes::{Cause, DECIDES, Evidence, OperatorsOf, explain};
 use crate::clocks::median;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
@@ -25,6 +27,7 @@ struct Ranks<'r> {
     peers: &'r Peers,
     trial: &'r Trial<'r>,
     operators: &'r OperatorsOf<'r>,
+    stop: &'r Stop,
     /// The excess of each rank's work over its peers'.
     excess: Vec<Suspect>,
 }
@@ -35,10 +38,11 @@ pub fn add(
     peers: &Peers,
     trial: &Trial<'_>,
     operators: &OperatorsOf<'_>,
+    stop: &Stop,
     costs: &mut Costs,
     evidence: &mut Vec<Evidence>,
 ) {
-    let ranks = Ranks { run, peers, trial, operators, excess: of_ranks(run, peers) };
+    let ranks = Ranks { run, peers, trial, operators, stop, excess: of_ranks(run, peers) };
     let mut told: Told =
         std::mem::take(&mut costs.suspects).into_iter().zip(std::mem::take(evidence)).collect();
     ranks.add(ranks.hosts(), &mut told);
@@ -49,15 +53,10 @@ pub fn add(
 
 impl Ranks<'_> {
     /// Judges candidates and adds those that tell more than their ranks do.
-    fn add(&self, mut candidates: Vec<Suspect>, told: &mut Told) {
-        self.trial.judge(&mut candidates);
-        candidates.retain(|it| self.trial.is_told(it));
-        for candidate in candidates {
+    fn add(&self, candidates: Vec<Suspect>, told: &mut Told) {
+        for candidate in self.hiding(candidates, told) {
+            let evidence = self.evidence(&candidate, told);
             let workers = candidate.who.workers(self.run);
-            if !hides_its_ranks(&candidate, &workers, told) {
-                continue;
-            }
-            let evidence = self.evidence(&workers, told);
             for (it, _) in told.iter_mut() {
                 it.is_within |= !it.is_named && is_one_of(&it.who, &workers);
             }
@@ -65,15 +64,34 @@ impl Ranks<'_> {
         }
     }
 
-    /// The evidence against several ranks: that against the one with the largest excess.
-    fn evidence(&self, workers: &[usize], told: &Told) -> Evidence {
+    /// Those of some candidates that cost more than twice what their ranks do by themselves.
+    fn hiding(&self, mut candidates: Vec<Suspect>, told: &Told) -> Vec<Suspect> {
+        self.trial.judge(&mut candidates);
+        candidates.retain(|it| {
+            let workers = it.who.workers(self.run);
+            let named = told.iter().filter(|(one, _)| one.is_named && is_one_of(&one.who, &workers));
+            let by_themselves: f64 = named.map(|(one, _)| one.saves_ns).sum();
+            let hides = if it.is_named { by_themselves < 0.5 * it.saves_ns } else { by_themselves == 0.0 };
+            self.trial.is_told(it) && hides
+        });
+        candidates
+    }
+
+    /// The evidence against several ranks: that against the one with the largest excess, which of an operator is one
+    /// that it explains.
+    fn evidence(&self, candidate: &Suspect, told: &Told) -> Evidence {
+        let known = |rank: usize| told.iter().find(|(it, _)| it.who == Who::Rank(rank)).map(|(_, it)| it);
+        let is_typical = |rank: &usize| match &candidate.who {
+            Who::Operator(operator, _) => known(*rank).and_then(deciding_operator) == Some(operator),
+            _ => true,
+        };
         let excess = |rank: &usize| self.excess[*rank].excess_ns;
-        let Some(&worst) = workers.iter().max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
+        let workers = candidate.who.workers(self.run).into_iter().filter(is_typical);
+        let Some(worst) = workers.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
             return Evidence::default();
         };
-        let known = told.iter().find(|(it, _)| it.who == Who::Rank(worst)).map(|(_, it)| it.clone());
-        let evidence =
-            known.unwrap_or_else(|| explain(self.run, self.peers, self.operators, &self.excess[worst]));
+        let explained = || explain(self.run, self.peers, self.operators, &self.excess[worst]);
+        let evidence = known(worst).cloned().unwrap_or_else(explained);
         Evidence { of_rank: Some(self.run.ranks[worst].number), ..evidence }
     }
 
@@ -84,10 +102,12 @@ impl Ranks<'_> {
 
     /// Several ranks as a suspect.
     fn suspect(&self, who: Who, ranks: &[usize]) -> Suspect {
-        let of = || ranks.iter().map(|rank| &self.excess[*rank]);
-        let mean = of().map(|it| it.excess_ns).sum::<f64>() / ranks.len().max(1) as f64;
-        let since = of().map(|it| it.since).min().unwrap_or(0);
-        suspect(who, mean, since, of().any(|it| it.is_weak))
+        let of = |rank: &usize| &self.excess[*rank];
+        let mean = ranks.iter().map(|rank| of(rank).excess_ns).sum::<f64>() / ranks.len().max(1) as f64;
+        // Of a rank that isn't slow, the first step that exceeds its peers' says nothing.
+        let slow = || ranks.iter().filter(|rank| self.is_slow(**rank)).map(of);
+        let since = slow().map(|it| it.since).min().unwrap_or(0);
+        suspect(who, mean, since, slow().any(|it| it.is_weak))
     }
 
     /// Hosts more than half of whose ranks are slow, and which stand out among the hosts.
@@ -101,50 +121,71 @@ impl Ranks<'_> {
         let mut found: Vec<Suspect> = Vec::new();
         for (host, ranks) in of_hosts.iter().enumerate() {
             let slow = ranks.iter().filter(|rank| self.is_slow(**rank)).count();
+            if slow < 2 || 2 * slow <= ranks.len() {
+                continue;
+            }
             let mut others: Vec<f64> =
                 all.iter().enumerate().filter(|(it, _)| *it != host).map(|(_, it)| it.excess_ns).collect();
-            let is_one = slow >= 2
-                && 2 * slow > ranks.len()
-                && !others.is_empty()
-                && all[host].excess_ns > STANDS_OUT * median(&mut others);
-            if is_one {
+            if !others.is_empty() && all[host].excess_ns > STANDS_OUT * median(&mut others) {
                 found.push(all[host].clone());
             }
         }
         worst(found)
     }
 
-    /// Operators that are the reason of a suspect and that other slow ranks have as well.
+    /// Operators that are the reason of a suspect, and that explain the excess of other slow ranks as well.
     fn slow_operators(&self, told: &Told) -> Vec<Suspect> {
+        let is_told = |rank: usize| {
+            let on_host = Who::Host(self.run.ranks[rank].host);
+            told.iter().any(|(it, _)| it.who == on_host)
+        };
         let mut of_operators: BTreeMap<&OperatorKey, Vec<usize>> = BTreeMap::new();
         for (suspect, evidence) in told {
-            let (Who::Rank(rank), Some(operator)) = (&suspect.who, deciding_operator(evidence)) else {
-                continue;
-            };
-            if !suspect.is_within {
+            if let (Who::Rank(rank), Some(operator)) = (&suspect.who, deciding_operator(evidence))
+                && !is_told(*rank)
+            {
                 of_operators.entry(operator).or_default().push(*rank);
             }
         }
-        if of_operators.is_empty() {
-            return Vec::new();
-        }
-        let is_known = |rank: &usize| told.iter().any(|(it, _)| it.who == Who::Rank(*rank));
-        let others: Vec<usize> =
-            (0..self.run.ranks.len()).filter(|rank| self.is_slow(*rank) && !is_known(rank)).collect();
-        let has = opscope_parallel::map(&others, |rank| {
-            let own = (self.operators)(*rank);
-            of_operators.keys().map(|operator| own.by_key.contains_key(*operator)).collect::<Vec<bool>>()
+        let is_known = |rank: usize| told.iter().any(|(it, _)| it.who == Who::Rank(rank));
+        let others: Vec<usize> = (0..self.run.ranks.len())
+            .filter(|rank| self.is_slow(*rank) && !is_known(*rank) && !is_told(*rank))
+            .collect();
+        let found = of_operators.into_iter().map(|(operator, ranks)| {
+            let alike =
+                |rank: &usize| ranks.iter().any(|it| self.peers.class[*it] == self.peers.class[*rank]);
+            let others: Vec<usize> = others.iter().copied().filter(alike).collect();
+            self.with_others(operator, ranks, &others, told)
         });
-        for (place, ranks) in of_operators.values_mut().enumerate() {
-            ranks.extend(others.iter().zip(&has).filter(|(_, has)| has[place]).map(|(rank, _)| *rank));
-            ranks.sort_unstable();
+        worst(
+            found.filter(|ranks| ranks.1.len() >= 2).map(|(who, ranks)| self.suspect(who, &ranks)).collect(),
+        )
+    }
+
+    /// The ranks that an operator slows: those that are known, and of their slow peers those whose excess it explains.
+    fn with_others(
+        &self,
+        operator: &OperatorKey,
+        mut ranks: Vec<usize>,
+        others: &[usize],
+        told: &Told,
+    ) -> (Who, Vec<usize>) {
+        let who = |ranks: &[usize]| Who::Operator(operator.clone(), ranks.to_vec());
+        let all = [&ranks, others].concat();
+        // Their operators are read only where that can tell anything: without all of them the run would be quicker.
+        if !others.is_empty() && !self.hiding(vec![self.suspect(who(&all), &all)], told).is_empty() {
+            let steps = self.run.steps().len().max(1) as f64;
+            let explains = opscope_parallel::map(others, |rank| {
+                let time =
+                    || (self.operators)(*rank).by_key.get(operator).map(|it| it.total_ns as f64 / steps);
+                !self.stop.is_wanted()
+                    && time().is_some_and(|time| time >= DECIDES * self.excess[*rank].excess_ns)
+            });
+            ranks
+                .extend(others.iter().zip(explains).filter(|(_, explains)| *explains).map(|(rank, _)| *rank));
         }
-        let several = of_operators.into_iter().filter(|(_, ranks)| ranks.len() >= 2);
-        let one = |(operator, ranks): (&OperatorKey, Vec<usize>)| {
-            let who = Who::Operator(operator.clone(), ranks.clone());
-            self.suspect(who, &ranks)
-        };
-        worst(several.map(one).collect())
+        ranks.sort_unstable();
+        (who(&ranks), ranks)
     }
 }
 
@@ -165,14 +206,4 @@ fn deciding_operator(evidence: &Evidence) -> Option<&OperatorKey> {
 
 fn is_one_of(who: &Who, workers: &[usize]) -> bool {
     matches!(who, Who::Rank(rank) if workers.contains(rank))
-}
-
-/// Whether several ranks together cost more than twice what any of them does by itself.
-fn hides_its_ranks(candidate: &Suspect, workers: &[usize], told: &Told) -> bool {
-    let named = told.iter().filter(|(it, _)| it.is_named && is_one_of(&it.who, workers));
-    let largest = named.map(|(it, _)| it.saves_ns).fold(0.0, f64::max);
-    match candidate.is_named {
-        true => largest < 0.5 * candidate.saves_ns,
-        false => largest == 0.0,
-    }
 }

@@ -81,7 +81,7 @@ fn ask_ranks(path: &Path, trail: &mut Trail) {
     trail.counted("matched", findings.matched());
     trail.counted("incomplete", findings.incomplete());
     trail.counted("suspects", findings.costs.suspects.len());
-    let steps = findings.run.steps();
+    let steps = findings.run.steps().into_iter().collect();
     trail.counted("ranks on the chain", chain(&findings.run, &steps).ranks.len());
     for suspect in &findings.costs.suspects {
         assert!(suspect.saves_ns.is_finite(), "a saving that is no number");

@@ -157,7 +157,8 @@ table! {
     SuspectLine in "suspects" {
         /// Its place, the costliest first.
         place: i32,
-        /// Whether it is a rank, a link, a port or a group.
+        /// `rank`, `host`, `operator`, `link`, `port` and `port_in` (most links out of and into a rank), `adapter` and
+        /// `adapter_in` (of a host), `path` (from one host to another), or `group`.
         kind: Text,
         /// Its name.
         name: Text,

@@ -2,6 +2,7 @@
 
 mod sample;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sample::{Cluster, Faults, RANKS};
@@ -190,7 +191,7 @@ fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
     let cluster = Cluster::new(3, Faults { slow_rank: Some(5), ..Faults::default() });
     cluster.write(folder.path(), 0..RANKS, None);
     let findings = examined(folder.path());
-    let steps = findings.run.steps();
+    let steps: BTreeSet<i32> = findings.run.steps().into_iter().collect();
     let chain = chain(&findings.run, &steps);
     let length = findings.costs.by_step_ns.iter().sum::<f64>();
     assert!((chain.length_ns() - length).abs() < 1e-3 * length, "{} ns, not {length}", chain.length_ns());
@@ -198,7 +199,8 @@ fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
     let most =
         (0..RANKS).map(|rank| chain.share_of(&Who::Rank(rank), &findings.run).time_ns).fold(0.0, f64::max);
     assert_eq!(slow.time_ns, most, "{chain:?}");
-    let apart: f64 = steps.iter().map(|step| crate::chain(&findings.run, &[*step]).length_ns()).sum();
+    let apart: f64 =
+        steps.iter().map(|step| crate::chain(&findings.run, &BTreeSet::from([*step])).length_ns()).sum();
     assert!((apart - chain.length_ns()).abs() < 1.0);
     let came = arrivals(&findings.run, &[5], &steps);
     assert!(2 * came.last > came.of && came.waited_ns > 0.0, "{came:?}");

@@ -105,7 +105,7 @@ test("a moment finds its slice, and waits are those whose both ends are shown", 
 });
 
 test("a run has its missing ranks in their places, selections know their ranks and links", () => {
-  const suspects = [{ kind: "rank", rank: 5, evidence: { causes: [] } }, { kind: "link", src: 0, dst: 5, evidence: { causes: [] } }, { kind: "group", ranks: [0, 5], evidence: { causes: [] } }, { kind: "port", src: 5, evidence: { causes: [] } }];
+  const suspects = [{ kind: "rank", rank: 5, evidence: { causes: [] } }, { kind: "link", src: 0, dst: 5, evidence: { causes: [] } }, { kind: "group", ranks: [0, 5], evidence: { causes: [] } }, { kind: "port", src: 5, evidence: { causes: [] } }, { kind: "adapter", ranks: [0], from: [0], to: null, evidence: { causes: [] } }, { kind: "port_in", ranks: [0], from: null, to: [0], evidence: { causes: [] } }];
   const report = { cluster: { missing: [3], suspects }, steps: [7], places: ["a:0", "b:1"], summary: { step: [{ step: "7", step_ns: 9 }] } };
   const columns = open_columns(encode({
     ranks: { rank: [0, 5], host: [0, 1], steps: [1, 1], step_ns: [9, 8], compute_ns: [4, 5], waiting_ns: [5, 2] },
@@ -118,8 +118,8 @@ test("a run has its missing ranks in their places, selections know their ranks a
   assert.deepEqual(groupings(run), ["step", "rank"]);
   assert.deepEqual(account_rows(run, "rank").map((it) => [it.of, it.compute_ns]), [["0", 4], ["5", 5]]);
   assert.deepEqual(account_rows(run, "step").map((it) => [it.of, it.step_ns]), [["7", 9]]);
-  assert.deepEqual(suspects.map((it, at) => selection_of(it, at)), ["rank:5", "link:0-5", "group:2", "port:5"]);
+  assert.deepEqual(suspects.map((it, at) => selection_of(it, at)), ["rank:5", "link:0-5", "group:2", "port:5", "group:4", "group:5"]);
   assert.deepEqual(["rank:5", "link:0-5", "group:2", "port:5", null].map((it) => selected_ranks(run, it)), [[5], [0, 5], [0, 5], [5], []]);
-  assert.deepEqual(["rank:5", "link:0-5", "group:2", "port:5"].map((it) => [is_selected_link(run, it, 0, 5), is_selected_link(run, it, 5, 0)]), [[true, true], [true, false], [true, true], [false, true]]);
+  assert.deepEqual(["rank:5", "link:0-5", "group:2", "port:5", "group:4", "group:5"].map((it) => [is_selected_link(run, it, 0, 5), is_selected_link(run, it, 5, 0)]), [[true, true], [true, false], [true, true], [false, true], [true, false], [false, true]]);
   assert.deepEqual([is_known(run, "rank:3"), is_known(run, "rank:4"), is_known(run, "group:9"), suspect_of(run, "link:0-5"), suspect_of(run, "link:5-0")], [true, false, false, 1, -1]);
 });

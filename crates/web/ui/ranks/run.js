@@ -93,7 +93,12 @@ export function is_selected_link(run, selection, src, dst) {
     case "rank": return ranks[0] === src || ranks[0] === dst;
     case "port": return ranks[0] === src;
     case "link": return ranks[0] === src && ranks[1] === dst;
-    case "group": return ranks.includes(src) && ranks.includes(dst);
+    case "group": {
+      // Of links the sides are told; where one isn't, it is all ranks but the other's.
+      const { from = null, to = null } = run.report.cluster.suspects[Number(selection?.split(":")[1])] ?? {};
+      if (!from && !to) return ranks.includes(src) && ranks.includes(dst);
+      return (from ? from.includes(src) : !to?.includes(src)) && (to ? to.includes(dst) : !from?.includes(dst));
+    }
     default: return false;
   }
 }

@@ -72,7 +72,7 @@ export function suspects(app) {
     const facts = /** @type {[string, string][]} */ ([[t("costs_a_step"), interval(it)], [t("alone"), about(Math.max(0, it.alone_ns))], [t("excess"), about(it.excess_ns)], [t("compared_with"), it.evidence.peers.length > 0 ? it.evidence.peers.join(", ") : "–"]]);
     const differing = it.evidence.differences.filter((one) => Math.abs(one.excess_ns) >= LEAST_TOLD);
     // A name that a shell would take otherwise isn't put into a command.
-    const host = /^host ([\w.-]+)$/.exec(it.name)?.[1];
+    const host = /^host (\w[\w.-]*)$/.exec(it.name)?.[1];
     const option = it.kind === "rank" ? `--rank ${it.rank}` : it.kind === "link" ? `--link ${it.src}-${it.dst}` : it.kind === "host" && host ? `--host ${host}` : null;
     return h("div", { class: "evidence-card" }, h("h3", null, shown(words[place].who, 120)),
       h("dl", { class: "pairs" }, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),

@@ -20,7 +20,7 @@ Examples:
 
 A host stands for its ranks where most of them are slow, and an operator for all ranks that it
 slows: without any one of them the others hold the run up, so that none costs anything by itself.
-They are listed with the ranks behind them, whose own costs opscope cluster leaves out.
+They are listed with these ranks, which opscope cluster leaves out.
 
 The chain of work that ends a step last is found backwards from its end: a rank's own work, then
 the transfer before it, then the rank that came last to that collective. Who isn't on it doesn't
@@ -94,7 +94,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     Ok(Exit::Done)
 }
 
-/// The evidence against the first of some suspects, and what the others are called.
+/// The evidence against the first of some suspects, and that the others stand for it.
 fn about(
     findings: &Findings,
     found: &[usize],
@@ -105,7 +105,10 @@ fn about(
 ) -> anyhow::Result<String> {
     Ok(match (as_json, found) {
         (true, found) => cluster::suspects_json(findings, found.to_vec(), asked).to_text()?,
-        (false, [first, ..]) => cluster::suspect_text(findings, *first, asked, terminal.width()),
+        (false, [first, others @ ..]) => {
+            let text = cluster::suspect_text(findings, *first, asked, terminal.width());
+            others.iter().fold(text, |text, other| text + &cluster::standing_text(findings, *other, asked))
+        }
         (false, []) => cluster::innocent_text(findings, who),
     })
 }

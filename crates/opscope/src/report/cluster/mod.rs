@@ -23,7 +23,9 @@ pub use info::{info_json, info_text};
 pub use page::RanksPage;
 pub use page_timeline::Drawn;
 pub use screen::{losses, to_json, to_text};
-pub use suspects::{Asked, innocent_text, ranks_of, suspect_text, suspects_json, suspects_text};
+pub use suspects::{
+    Asked, innocent_text, ranks_of, standing_text, suspect_text, suspects_json, suspects_text,
+};
 pub use tables::{
     TablesForm, collectives_tables, experts_tables, instance_tables, matrix_tables, print, summary_tables,
 };

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::page_timeline::Drawn;
 use super::screen::{self, to_json, to_text};
 use super::tables::summary_tables;
-use super::{suspects, whole};
+use super::{Asked, suspects, whole};
 
 /// Cells of ranks and steps that a page carries; of more, the first steps of all ranks.
 const MOST_CELLS: usize = 2_000_000;
@@ -105,7 +105,8 @@ fn in_language<T>(language: Language, say: impl FnOnce() -> T) -> T {
 fn said(findings: &Findings) -> Value {
     let plain = |text: String| anstream::adapter::strip_str(text.trim()).to_string();
     let suspects = (0..findings.costs.suspects.len()).map(|index| {
-        let [number, who, costs, alone, since, why] = suspects::cells(findings, index).map(plain);
+        let [number, who, costs, alone, since, why] =
+            suspects::cells(findings, index, Asked::default()).map(plain);
         json!({ "number": number, "who": who, "costs": costs, "alone": alone, "since": since, "why": why })
     });
     json!({

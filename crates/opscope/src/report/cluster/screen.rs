@@ -146,6 +146,12 @@ pub fn clocks(findings: &Findings) -> String {
     text
 }
 
+/// Whether a name of the profile stands in a command line as it is.
+fn is_plain(name: &str) -> bool {
+    let is_letter = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || it == '-' || it == '.')
+}
+
 /// Where to go on.
 fn more(findings: &Findings, paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
@@ -153,7 +159,9 @@ fn more(findings: &Findings, paths: &[PathBuf]) -> String {
     let mut suspects = findings.costs.suspects.iter().filter(|suspect| !suspect.is_within);
     let first = suspects.find_map(|suspect| match suspect.who {
         Who::Rank(rank) => Some(format!(" --rank {}", findings.run.ranks[rank].number)),
-        Who::Host(host) => Some(format!(" --host {}", printable(&findings.run.hosts[host]))),
+        Who::Host(host) if is_plain(&findings.run.hosts[host]) => {
+            Some(format!(" --host {}", findings.run.hosts[host]))
+        }
         _ => None,
     });
     let first = first.unwrap_or_default();

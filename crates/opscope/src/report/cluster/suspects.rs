@@ -1,5 +1,7 @@
 //! The suspects in a table, and one of them with its evidence.
 
+use std::collections::BTreeSet;
+
 use opscope_reach::{Ends, Findings, LARGEST_ERROR, Suspect, Who, arrivals, chain};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
@@ -106,12 +108,9 @@ pub fn table(findings: &Findings, chosen: &[usize], asked: Asked, width: Option<
     ];
     let mut table = Table::new(columns);
     for (place, index) in chosen.iter().enumerate() {
-        let mut cells = cells(findings, *index);
-        if asked.step.is_some() {
-            let suspect = &findings.costs.suspects[*index];
-            cells[0] =
-                if asked.is_named(findings, suspect) { (place + 1).to_string() } else { "–".to_owned() };
-            cells[2] = format!("{} ms", milliseconds(asked.costs(suspect).max(0.0)));
+        let mut cells = cells(findings, *index, asked);
+        if asked.step.is_some() && asked.is_named(findings, &findings.costs.suspects[*index]) {
+            cells[0] = (place + 1).to_string();
         }
         table.row(cells.map(TableCell::from));
     }
@@ -119,23 +118,32 @@ pub fn table(findings: &Findings, chosen: &[usize], asked: Asked, width: Option<
 }
 
 /// A suspect's cells: number, who, costs a step, alone, since, why.
-pub fn cells(findings: &Findings, index: usize) -> [String; 6] {
+pub fn cells(findings: &Findings, index: usize, asked: Asked) -> [String; 6] {
     let suspect = &findings.costs.suspects[index];
     let mut why = of_several(findings, index) + &sentence(&findings.evidence[index]);
-    if !suspect.is_named {
+    let is_named = asked.is_named(findings, suspect);
+    if !is_named {
         why.push_str(word("; hidden by others"));
     }
     if suspect.is_weak {
         why.push_str(word("; it has too few peers for certainty"));
     }
     [
-        number(findings, index),
-        opscope_say::sentence(&findings.name_of(&suspect.who)).into_owned(),
-        format!("{} ms", milliseconds(suspect.saves_ns.max(0.0))),
+        if is_named && asked.step.is_none() { number(findings, index) } else { "–".to_owned() },
+        name(findings, &suspect.who),
+        format!("{} ms", milliseconds(asked.costs(suspect).max(0.0))),
         format!("{} ms", milliseconds(suspect.alone_ns.max(0.0))),
         say!("step {}", suspect.since),
         why,
     ]
+}
+
+/// A suspect's name in the language that is spoken.
+fn name(findings: &Findings, who: &Who) -> String {
+    match who {
+        Who::Host(host) => say!("host {}", findings.run.hosts[*host]),
+        _ => opscope_say::sentence(&findings.name_of(who)).into_owned(),
+    }
 }
 
 /// The words before the reason of a suspect that is several ranks: the reason is that of one of them.
@@ -150,9 +158,6 @@ fn of_several(findings: &Findings, index: usize) -> String {
 /// A suspect's number: those whose intervals overlap share one.
 fn number(findings: &Findings, index: usize) -> String {
     let suspects = &findings.costs.suspects;
-    if !suspects[index].is_named {
-        return "–".to_owned();
-    }
     let ties = |a: &Suspect, b: &Suspect| match (a.interval_ns, b.interval_ns) {
         (Some((low, _)), Some((_, high))) => low <= high,
         _ => false,
@@ -170,8 +175,7 @@ const LEAST_TOLD: f64 = 5e4;
 /// A suspect with its evidence.
 pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Option<u16>) -> String {
     let (suspect, evidence) = (&findings.costs.suspects[index], &findings.evidence[index]);
-    let name = findings.name_of(&suspect.who);
-    let name = bold(&printable(&opscope_say::sentence(&name)));
+    let name = bold(&printable(&name(findings, &suspect.who)));
     let (costs, alone) =
         (milliseconds(asked.costs(suspect).max(0.0)), milliseconds(suspect.alone_ns.max(0.0)));
     let costs = bold(&costs);
@@ -240,12 +244,19 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
     text
 }
 
+/// That a suspect is one of those for which another one stands.
+pub fn standing_text(findings: &Findings, index: usize, asked: Asked) -> String {
+    let suspect = &findings.costs.suspects[index];
+    let costs = milliseconds(asked.costs(suspect).max(0.0));
+    say!("\nBehind it stands {}, which costs {costs} ms\n", printable(&name(findings, &suspect.who)))
+}
+
 /// How often and how long the chain that ends steps last passes a suspect, and where its ranks came last.
 fn passes(findings: &Findings, suspect: &Suspect, workers: &[usize], asked: Asked) -> String {
     let run = &findings.run;
-    let steps = match asked.step {
-        Some(step) => vec![run.steps()[step]],
-        None => run.steps(),
+    let steps: BTreeSet<i32> = match asked.step {
+        Some(step) => [run.steps()[step]].into(),
+        None => run.steps().into_iter().collect(),
     };
     let a_step = |time_ns: f64| milliseconds(time_ns / steps.len().max(1) as f64);
     let chain = chain(run, &steps);
@@ -311,14 +322,17 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
         Who::Host(_) => ("host", None, None, None),
         Who::Operator(..) => ("operator", None, None, None),
     };
-    let ranks: Vec<u32> = ranks_of(findings, &suspect.who).into_iter().map(number).collect();
+    let numbers = |ranks: Vec<usize>| ranks.into_iter().map(number).collect::<Vec<u32>>();
+    let (from, to) = sides(findings, &suspect.who);
     json!({
         "kind": kind,
         "name": findings.name_of(&suspect.who),
         "rank": rank,
         "src": src,
         "dst": dst,
-        "ranks": ranks,
+        "ranks": numbers(ranks_of(findings, &suspect.who)),
+        "from": from.map(numbers),
+        "to": to.map(numbers),
         "named": suspect.is_named,
         "weak": suspect.is_weak,
         "within": suspect.is_within,
@@ -336,20 +350,33 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
 /// The ranks that a suspect is about, by their indices: those that are slow, or the two sides of links.
 pub fn ranks_of(findings: &Findings, who: &Who) -> Vec<usize> {
     let run = &findings.run;
-    let of_hosts = |hosts: &[usize]| -> Vec<usize> {
-        (0..run.ranks.len()).filter(|rank| hosts.contains(&run.ranks[*rank].host)).collect()
-    };
     match who {
-        Who::Link(link) => match link.ends {
-            Ends::Pair(src, dst) => vec![src, dst],
-            Ends::PortOut(rank) | Ends::PortIn(rank) => vec![rank],
-            Ends::AdapterOut(host) | Ends::AdapterIn(host) => of_hosts(&[host]),
-            Ends::Path(from, to) => of_hosts(&[from, to]),
-        },
+        Who::Link(_) => {
+            let (from, to) = sides(findings, who);
+            from.into_iter().chain(to).flatten().collect()
+        }
         Who::Group(group) => {
             let members = &run.groups[*group as usize].ranks;
             members.iter().filter_map(|rank| run.rank_of(*rank)).collect()
         }
         Who::Rank(_) | Who::Host(_) | Who::Operator(..) => who.workers(run),
+    }
+}
+
+/// The senders and the receivers of slow links, by their indices; nothing where they are all but those of the other
+/// side.
+fn sides(findings: &Findings, who: &Who) -> (Option<Vec<usize>>, Option<Vec<usize>>) {
+    let run = &findings.run;
+    let on = |host: usize| {
+        Some((0..run.ranks.len()).filter(|rank| run.ranks[*rank].host == host).collect::<Vec<usize>>())
+    };
+    let Who::Link(link) = who else { return (None, None) };
+    match link.ends {
+        Ends::Pair(src, dst) => (Some(vec![src]), Some(vec![dst])),
+        Ends::PortOut(rank) => (Some(vec![rank]), None),
+        Ends::PortIn(rank) => (None, Some(vec![rank])),
+        Ends::AdapterOut(host) => (on(host), None),
+        Ends::AdapterIn(host) => (None, on(host)),
+        Ends::Path(from, to) => (on(from), on(to)),
     }
 }
