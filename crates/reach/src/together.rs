@@ -64,7 +64,7 @@ impl Ranks<'_> {
         }
     }
 
-    /// Those of some candidates that cost more than twice what their ranks do by themselves.
+    /// The candidates that cost more than twice what their ranks do by themselves.
     fn hiding(&self, mut candidates: Vec<Suspect>, told: &Told) -> Vec<Suspect> {
         self.trial.judge(&mut candidates);
         candidates.retain(|it| {

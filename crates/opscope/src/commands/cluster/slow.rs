@@ -128,7 +128,7 @@ fn about_host(
     };
     let found: Vec<usize> = (0..suspects.len()).filter(is_on_it).collect();
     if as_json {
-        return Ok(cluster::suspects_json(findings, found, asked).to_text()?);
+        return cluster::suspects_json(findings, found, asked).to_text();
     }
     let who = say!("host {}", findings.run.hosts[host]);
     let whole = found.iter().find(|index| suspects[**index].who == Who::Host(host));
@@ -190,7 +190,7 @@ fn suspects_of_rank(findings: &Findings, rank: u32) -> Vec<usize> {
     };
     let mut found = of(&|who| matches!(who, Who::Rank(it) if is_it(it)));
     found.extend(of(&|who| match who {
-        Who::Host(_) | Who::Operator(..) => who.workers(&findings.run).iter().any(|it| is_it(it)),
+        Who::Host(_) | Who::Operator(..) => who.workers(&findings.run).iter().any(is_it),
         Who::Rank(_) | Who::Link(_) | Who::Group(_) => false,
     }));
     found
