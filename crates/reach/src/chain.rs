@@ -59,25 +59,25 @@ impl Chain {
 pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
     let all = run.steps();
     // Of each step the rank that ends last, and the event after which it did.
-    let mut last: Vec<Option<(f64, usize, u32)>> = vec![None; all.len()];
+    let mut last: Vec<Option<(f64, usize, Option<u32>)>> = vec![None; all.len()];
     for (rank, it) in run.ranks.iter().enumerate() {
         for finish in &it.finishes {
-            let (Some(pred), Ok(place)) = (finish.pred, all.binary_search(&finish.step)) else { continue };
-            let event = &run.events[pred as usize];
-            let end = event.end() + (finish.end_ns - event.end_ns()) as f64;
+            let (Some(end), Ok(place)) = (run.end_of(finish), all.binary_search(&finish.step)) else {
+                continue;
+            };
             if last[place].is_none_or(|(latest, ..)| end > latest) {
-                last[place] = Some((end, rank, pred));
+                last[place] = Some((end, rank, finish.pred));
             }
         }
     }
     let mut chain = Chain::default();
     let mut floor = begin(run);
     for (step, last) in all.iter().zip(last) {
-        let Some((end, rank, pred)) = last else { continue };
+        let Some(last) = last else { continue };
         if steps.contains(step) {
-            walk(run, &mut chain, (end, rank, Some(pred)), floor);
+            walk(run, &mut chain, last, floor);
         }
-        floor = floor.max(end);
+        floor = floor.max(last.0);
     }
     chain
 }

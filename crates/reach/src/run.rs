@@ -309,6 +309,12 @@ impl Run {
         }
     }
 
+    /// The end of a rank's step on the common clock; `None` where no collective ties it to the other ranks.
+    pub fn end_of(&self, finish: &FinishRow) -> Option<f64> {
+        let event = &self.events[finish.pred? as usize];
+        Some(event.end() + (finish.end_ns - event.end_ns()) as f64)
+    }
+
     /// The numbers of all steps in order.
     pub fn steps(&self) -> Vec<i32> {
         let mut steps: Vec<i32> =

@@ -1,6 +1,6 @@
 //! Whom the run waits for, and what each costs: replayed alone and in an otherwise healthy run.
 
-use crate::links::{SlowLink, slow_links};
+use crate::links::{Ends, SlowLink, slow_links};
 use crate::noise;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
@@ -23,6 +23,24 @@ pub enum Who {
 }
 
 impl Who {
+    /// The kind, as all answers for programs have it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Rank(_) => "rank",
+            Self::Host(_) => "host",
+            Self::Operator(..) => "operator",
+            Self::Group(_) => "group",
+            Self::Link(link) => match link.ends {
+                Ends::Pair(..) => "link",
+                Ends::PortOut(_) => "port",
+                Ends::PortIn(_) => "port_in",
+                Ends::AdapterOut(_) => "adapter",
+                Ends::AdapterIn(_) => "adapter_in",
+                Ends::Path(..) => "path",
+            },
+        }
+    }
+
     /// The ranks whose own work it is, by their indices; none of links and groups.
     pub fn workers(&self, run: &Run) -> Vec<usize> {
         match self {
@@ -222,9 +240,9 @@ fn measured_ends(run: &Run, steps: &[i32]) -> StepEnds {
     let mut ends = vec![f64::MIN; steps.len()];
     for rank in &run.ranks {
         for finish in rank.finishes.iter() {
-            let (Some(pred), Ok(step)) = (finish.pred, steps.binary_search(&finish.step)) else { continue };
-            let event = &run.events[pred as usize];
-            let end = event.end() + (finish.end_ns - event.end_ns()) as f64;
+            let (Some(end), Ok(step)) = (run.end_of(finish), steps.binary_search(&finish.step)) else {
+                continue;
+            };
             ends[step] = f64::max(ends[step], end);
         }
     }

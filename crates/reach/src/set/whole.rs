@@ -434,26 +434,21 @@ fn accounts(findings: &Findings, file: &mut TableFile<AccountLine>) -> Result<()
 fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<(), SetError> {
     for (place, (suspect, evidence)) in findings.costs.suspects.iter().zip(&findings.evidence).enumerate() {
         let number = |rank: usize| Some(number(findings, rank));
-        let (kind, rank, src, dst) = match &suspect.who {
-            Who::Rank(rank) => ("rank", number(*rank), None, None),
+        let (rank, src, dst) = match &suspect.who {
+            Who::Rank(rank) => (number(*rank), None, None),
             Who::Link(link) => match link.ends {
-                Ends::Pair(src, dst) => ("link", None, number(src), number(dst)),
-                Ends::PortOut(rank) => ("port", number(rank), None, None),
-                Ends::PortIn(rank) => ("port_in", number(rank), None, None),
-                Ends::AdapterOut(_) => ("adapter", None, None, None),
-                Ends::AdapterIn(_) => ("adapter_in", None, None, None),
-                Ends::Path(..) => ("path", None, None, None),
+                Ends::Pair(src, dst) => (None, number(src), number(dst)),
+                Ends::PortOut(rank) | Ends::PortIn(rank) => (number(rank), None, None),
+                Ends::AdapterOut(_) | Ends::AdapterIn(_) | Ends::Path(..) => (None, None, None),
             },
-            Who::Group(_) => ("group", None, None, None),
-            Who::Host(_) => ("host", None, None, None),
-            Who::Operator(..) => ("operator", None, None, None),
+            Who::Group(_) | Who::Host(_) | Who::Operator(..) => (None, None, None),
         };
         let evidence = serde_json::to_value(evidence).unwrap_or_default();
         let cause = evidence["causes"][0]["cause"].as_str().unwrap_or("unknown");
         let whole = |time: f64| time.round() as i64;
         let line = SuspectLine {
             place: place as i32,
-            kind: file.texts.enter(kind),
+            kind: file.texts.enter(suspect.who.kind()),
             name: file.texts.enter(&findings.name_of(&suspect.who)),
             rank,
             src,

@@ -102,7 +102,8 @@ fn collectives(findings: &Findings) -> Table {
 
 /// Who costs a step how much.
 fn suspects(findings: &Findings) -> Table {
-    let columns = ["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step"];
+    let columns =
+        ["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step", "within"];
     let mut table = table(&columns);
     for suspect in &findings.costs.suspects {
         let end =
@@ -116,6 +117,7 @@ fn suspects(findings: &Findings) -> Table {
             value(whole(suspect.alone_ns)),
             value(whole(suspect.excess_ns)),
             value(suspect.since),
+            value(suspect.is_within),
         ]);
     }
     table

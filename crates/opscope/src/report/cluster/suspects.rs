@@ -122,7 +122,8 @@ pub fn cells(findings: &Findings, index: usize, asked: Asked) -> [String; 6] {
     let suspect = &findings.costs.suspects[index];
     let mut why = of_several(findings, index) + &sentence(&findings.evidence[index]);
     let is_named = asked.is_named(findings, suspect);
-    if !is_named {
+    // In one step it may cost nothing because nothing was wrong.
+    if !is_named && asked.step.is_none() {
         why.push_str(word("; hidden by others"));
     }
     if suspect.is_weak {
@@ -308,24 +309,20 @@ pub fn suspects_json(findings: &Findings, chosen: Vec<usize>, asked: Asked) -> E
 pub fn suspect_json(findings: &Findings, index: usize) -> Value {
     let suspect = &findings.costs.suspects[index];
     let number = |rank: usize| findings.run.ranks[rank].number;
-    let (kind, rank, src, dst) = match &suspect.who {
-        Who::Rank(rank) => ("rank", Some(number(*rank)), None, None),
+    let (rank, src, dst) = match &suspect.who {
+        Who::Rank(rank) => (Some(number(*rank)), None, None),
         Who::Link(link) => match link.ends {
-            Ends::Pair(src, dst) => ("link", None, Some(number(src)), Some(number(dst))),
-            Ends::PortOut(rank) => ("port", None, Some(number(rank)), None),
-            Ends::PortIn(rank) => ("port_in", None, None, Some(number(rank))),
-            Ends::AdapterOut(_) => ("adapter", None, None, None),
-            Ends::AdapterIn(_) => ("adapter_in", None, None, None),
-            Ends::Path(..) => ("path", None, None, None),
+            Ends::Pair(src, dst) => (None, Some(number(src)), Some(number(dst))),
+            Ends::PortOut(rank) => (None, Some(number(rank)), None),
+            Ends::PortIn(rank) => (None, None, Some(number(rank))),
+            Ends::AdapterOut(_) | Ends::AdapterIn(_) | Ends::Path(..) => (None, None, None),
         },
-        Who::Group(_) => ("group", None, None, None),
-        Who::Host(_) => ("host", None, None, None),
-        Who::Operator(..) => ("operator", None, None, None),
+        Who::Group(_) | Who::Host(_) | Who::Operator(..) => (None, None, None),
     };
     let numbers = |ranks: Vec<usize>| ranks.into_iter().map(number).collect::<Vec<u32>>();
     let (from, to) = sides(findings, &suspect.who);
     json!({
-        "kind": kind,
+        "kind": suspect.who.kind(),
         "name": findings.name_of(&suspect.who),
         "rank": rank,
         "src": src,
