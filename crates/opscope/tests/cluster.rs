@@ -111,6 +111,32 @@ fn the_faults_of_eight_ranks_are_named_with_costs_and_causes() {
     assert_eq!((&info["ranks"][3]["rank"], &info["ranks"][3]["format"]), (&3.into(), &"text".into()));
 }
 
+/// Asserts that what is told of a cluster that the program itself makes is true.
+fn assert_sample_true(ranks: &str, seed: &str, faults: &[&str]) {
+    let place = Place::new();
+    let mut words =
+        vec!["sample", "cluster", "-o", "made", "--ranks", ranks, "--seed", seed, "--format", "both"];
+    faults.iter().for_each(|fault| words.extend(["--fault", fault]));
+    place.done(&words);
+    let name = format!("made/cluster_{ranks}_ranks_seed_{seed}");
+    assert_both_true(&place, &place.path(&name));
+}
+
+#[test]
+fn tokens_that_one_rank_has_less_are_more_work_for_slower_ones() {
+    // Rank 4 shares experts with rank 6: slower, and spared by what 6 has too much of.
+    let faults =
+        ["late-input=0:13.3ms", "low-frequency=4:1.358", "more-tokens=6:1.54", "slow-link=3-1:0.355"];
+    assert_sample_true("8", "26", &faults);
+    assert_sample_true("8", "5", &["more-tokens=4:2.341", "low-frequency=6:1.159", "late-input=1:9.8ms"]);
+}
+
+#[test]
+fn a_transfer_that_only_ended_before_another_does_not_hold_it_up() {
+    // Gradients are exchanged in the background, and on some ranks their turn comes just when a kernel ends.
+    assert_sample_true("64", "26", &["late-input=5:7.6ms"]);
+}
+
 #[test]
 fn a_run_without_faults_names_nobody() {
     let place = Place::new();

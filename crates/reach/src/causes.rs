@@ -2,7 +2,7 @@
 
 use crate::clocks::median;
 use crate::peers::Peers;
-use crate::read::{OperatorKey, Operators};
+use crate::read::{OperatorKey, Operators, is_of_experts};
 use crate::rows::Transport;
 use crate::run::Run;
 use crate::suspects::{Suspect, Who};
@@ -41,6 +41,9 @@ pub enum Cause {
     Tokens {
         /// How many times its peers'.
         times: f64,
+        /// The operators that take as many times as long.
+        #[serde(skip)]
+        operators: Vec<OperatorKey>,
     },
     /// An operator that no peer has.
     OtherWork {
@@ -256,6 +259,13 @@ struct Compared {
     total_ns: f64,
 }
 
+impl Compared {
+    /// Whether it has as much to do as on peers, as far as the profile tells.
+    fn has_as_many_rows(&self) -> bool {
+        self.rows_times.is_none_or(|times| (times - 1.0).abs() < 0.1)
+    }
+}
+
 impl Side<'_> {
     /// All operators, those first that exceed most.
     fn differences(&self) -> Vec<Compared> {
@@ -285,19 +295,23 @@ impl Side<'_> {
         all
     }
 
-    /// A lower frequency, or a slower device: nearly all that it computes takes longer.
+    /// A lower frequency, or a slower device: nearly all that it computes takes longer. An operator with more or fewer
+    /// rows than on peers tells nothing of it.
     fn slower(&self, all: &[Compared]) -> Option<Explanation> {
         /// The least slowness that is one.
         const SLOW: f64 = 1.05;
-        let ratio = |it: &Compared| it.times.filter(|_| !it.difference.operator.is_on_ai_cpu());
+        let ratio = |it: &Compared| {
+            it.times.filter(|_| !it.difference.operator.is_on_ai_cpu() && it.has_as_many_rows())
+        };
         let computing: Vec<(&Compared, f64)> = all.iter().filter_map(|it| Some((it, ratio(it)?))).collect();
         let time: f64 = computing.iter().map(|(it, _)| it.total_ns).sum();
-        let slow: f64 = computing.iter().filter(|(_, times)| *times > SLOW).map(|(it, _)| it.total_ns).sum();
+        let is_slow = |(_, times): &&(&Compared, f64)| *times > SLOW;
+        let slow: f64 = computing.iter().filter(is_slow).map(|(it, _)| it.total_ns).sum();
         if computing.is_empty() || slow < 0.8 * time {
             return None;
         }
         let times = median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
-        let explains_ns = computing.iter().map(|(it, _)| it.difference.excess_ns).sum();
+        let explains_ns = computing.iter().filter(is_slow).map(|(it, _)| it.difference.excess_ns).sum();
         let mhz = self.run.ranks[self.rank].frequency_mhz;
         let mut of_peers: Vec<f64> =
             self.chosen.iter().filter_map(|it| self.run.ranks[*it].frequency_mhz).collect();
@@ -329,13 +343,15 @@ impl Side<'_> {
 
     /// More rows in grouped products, and longer times in the same ratio.
     fn tokens(&self, all: &[Compared]) -> Option<Explanation> {
-        let is_grouped = |it: &&Compared| it.difference.operator.op_type.starts_with("GroupedMatmul");
+        let is_grouped = |it: &&Compared| is_of_experts(&it.difference.operator.op_type);
         let grouped = all.iter().find(is_grouped)?;
         let times = grouped.rows_times.filter(|times| *times > 1.1)?;
-        let alike = |it: &&Compared| it.times.is_some_and(|time| (time / times - 1.0).abs() < 0.15);
-        alike(&grouped).then_some(())?;
-        let explains_ns = all.iter().filter(alike).map(|it| it.difference.excess_ns).sum();
-        Some(Explanation { cause: Cause::Tokens { times }, explains_ns })
+        let is_alike = |it: &&Compared| it.times.is_some_and(|time| (time / times - 1.0).abs() < 0.15);
+        is_alike(&grouped).then_some(())?;
+        let alike = || all.iter().filter(is_alike).map(|it| &it.difference);
+        let explains_ns = alike().map(|it| it.excess_ns).sum();
+        let operators = alike().map(|it| it.operator.clone()).collect();
+        Some(Explanation { cause: Cause::Tokens { times, operators }, explains_ns })
     }
 
     fn other_work(&self, all: &[Compared]) -> Option<Explanation> {
@@ -354,10 +370,10 @@ impl Side<'_> {
         let events = &self.run.events[self.run.ranks[rank].events.clone()];
         let steps = self.run.ranks[rank].steps.iter().filter_map(|step| step.start_ns);
         let gap = |start: i64| {
-            let operator = operators.spans.get(operators.spans.partition_point(|span| span.0 < start));
+            let operator = operators.spans.get(operators.spans.partition_point(|span| span.start < start));
             let event = events.get(events.partition_point(|event| event.start_ns < start));
             let first =
-                operator.map(|span| span.0).into_iter().chain(event.map(|event| event.start_ns)).min()?;
+                operator.map(|span| span.start).into_iter().chain(event.map(|event| event.start_ns)).min()?;
             Some((start, first))
         };
         steps.filter_map(gap).collect()

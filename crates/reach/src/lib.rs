@@ -20,10 +20,12 @@
 //! ```text
 //! examine (here)                       the whole way, from folders to findings
 //! together   chain                     suspects that hide one another; what ends a step last
+//! tokens                               what balancing experts costs the ranks that had too few
 //! causes                               why a suspect is slow, by its operators beside its peers'
 //! suspects                             whom to replay without, and what that saves
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
 //! peers                                ranks that do the same, and what is typical of them
+//! predecessors                         what an event waits for on its peers
 //! clocks   matching                    hosts' clocks; which parts belong to one collective
 //! run                                  all ranks side by side
 //! profiles                             where they are read from: folders, or a set
@@ -46,6 +48,7 @@ mod links;
 mod matching;
 mod noise;
 mod peers;
+mod predecessors;
 mod profiles;
 mod queries;
 mod read;
@@ -58,6 +61,7 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 mod together;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -231,7 +235,7 @@ pub fn examine_profiles(
         let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
         losses.push(loss.because(format!("{:+}", shift.added)));
     }
-    let peers = peers::find(&run);
+    let peers = peers::find(&mut run);
     progress(Stage::Replaying);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
@@ -243,6 +247,10 @@ pub fn examine_profiles(
     let operators = |rank: usize| profiles.operators(rank, &lost);
     let explain = |suspect: &Suspect| causes::explain(&run, &peers, &operators, suspect);
     let mut evidence = stop.within(&costs.suspects).map(explain).collect();
+    if stop.is_wanted() {
+        return Err(ReachError::Interrupted);
+    }
+    tokens::spread(&run, &trial, &operators, &mut costs, &mut evidence);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }

@@ -4,10 +4,11 @@
 //! pipeline by themselves. A *slot* is a place in a step of theirs: the how-manieth collective of a use and type.
 //! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clocks::median;
 use crate::discover::Role;
+use crate::predecessors::{Also, Place, Usual, place_of};
 use crate::rows::CollectiveType;
 use crate::run::Run;
 
@@ -32,34 +33,20 @@ pub struct Peers {
     pub also: Also,
 }
 
-/// Some other events of each event, in one piece: a list for each would take several times the memory.
-#[derive(Clone, Debug, Default)]
-pub struct Also {
-    /// Where the others of each event end in `others`.
-    ends: Vec<u32>,
-    others: Vec<(u32, f64)>,
-}
-
-impl Also {
-    /// The others of an event: each by its index, with the typical segment behind it in nanoseconds.
-    pub fn of(&self, event: usize) -> &[(u32, f64)] {
-        let begin = event.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.others[begin as usize..self.ends[event] as usize]
-    }
-}
-
 /// The fewest peers whose median is taken; of fewer it is the least of all steps.
 const FEWEST: usize = 3;
 
-/// Finds peers and what is typical of them.
-pub fn find(run: &Run) -> Peers {
+/// Finds peers and what is typical of them. Predecessors of events that those of their peers contradict are put right.
+pub fn find(run: &mut Run) -> Peers {
     let (class, sizes) = classes(run);
     let mut peers = Peers { class, sizes, ..Peers::default() };
     assign_slots(run, &mut peers);
+    let usual = Usual::of(run, &peers.slot);
+    usual.correct(run, &peers.slot);
+    peers.also = usual.others(run, &peers.slot);
     typical_segments(run, &mut peers);
     typical_finishes(run, &mut peers);
     typical_tails(run, &mut peers);
-    other_predecessors(run, &mut peers);
     peers
 }
 
@@ -112,19 +99,43 @@ fn typical(at_step: &mut [f64], at_all: &[f64]) -> f64 {
     }
 }
 
+/// Work is compared slot by slot: a list of all segments of a kind for each slot at once would take too much memory.
 fn typical_segments(run: &Run, peers: &mut Peers) {
-    let mut of_slots: HashMap<u32, Vec<f64>> = HashMap::new();
-    let mut of_steps: HashMap<(u32, i32), Vec<f64>> = HashMap::new();
-    for (event, slot) in run.events.iter().zip(&peers.slot) {
-        of_slots.entry(*slot).or_default().push(event.segment_ns as f64);
-        of_steps.entry((*slot, event.step)).or_default().push(event.segment_ns as f64);
+    let mut order: Vec<u32> = (0..run.events.len() as u32).collect();
+    order.sort_unstable_by_key(|&index| (peers.slot[index as usize], run.events[index as usize].step, index));
+    peers.segment = vec![f64::NAN; run.events.len()];
+    for of_slot in order.chunk_by(|a, b| peers.slot[*a as usize] == peers.slot[*b as usize]) {
+        typical_of_slot(run, &peers.slot, of_slot, &mut peers.segment);
     }
-    let typical: HashMap<(u32, i32), f64> = of_steps
-        .into_iter()
-        .map(|(key, mut values)| (key, typical(&mut values, &of_slots[&key.0])))
-        .collect();
-    let of_event = |(event, slot): (&crate::run::Event, &u32)| typical[&(*slot, event.step)];
-    peers.segment = run.events.iter().zip(&peers.slot).map(of_event).collect();
+}
+
+/// Work after one predecessor isn't comparable with work after another: it is compared with that of peers after the
+/// same, in the same step or else in all steps, where there are enough of them. The events come in the order of steps.
+fn typical_of_slot(run: &Run, slots: &[u32], events: &[u32], found: &mut [f64]) {
+    let event = |index: &u32| &run.events[*index as usize];
+    let segments =
+        |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
+    let is_of_one_step = |a: &u32, b: &u32| event(a).step == event(b).step;
+    let of_all = segments(events);
+    for of_step in events.chunk_by(is_of_one_step) {
+        let typical = typical(&mut segments(of_step), &of_all);
+        of_step.iter().for_each(|it| found[*it as usize] = typical);
+    }
+    let mut alike: BTreeMap<Option<Place>, Vec<u32>> = BTreeMap::new();
+    for index in events {
+        let after = event(index).pred.map(|pred| place_of(run, slots, event(index), pred));
+        alike.entry(after).or_default().push(*index);
+    }
+    for events in alike.values().filter(|_| alike.len() > 1) {
+        let ranks: BTreeSet<u32> = events.iter().map(|it| event(it).rank).collect();
+        let of_all = (ranks.len() >= FEWEST).then(|| median(&mut segments(events)));
+        for of_step in events.chunk_by(is_of_one_step) {
+            let of_step_alone = (of_step.len() >= FEWEST).then(|| median(&mut segments(of_step)));
+            if let Some(typical) = of_step_alone.or(of_all) {
+                of_step.iter().for_each(|it| found[*it as usize] = typical);
+            }
+        }
+    }
 }
 
 fn typical_finishes(run: &Run, peers: &mut Peers) {
@@ -186,49 +197,4 @@ fn typical_tails(run: &Run, peers: &mut Peers) {
         })
         .collect();
     peers.tail = classes.iter().map(|class| typical[class]).collect();
-}
-
-/// The share of peers from which on a predecessor is taken to hold up all of them.
-const SHARE: f64 = 0.25;
-
-/// Finds what events wait for on their peers. Where a slow transfer holds one up, its own times don't show what else
-/// it needs; those of its peers do.
-fn other_predecessors(run: &Run, peers: &mut Peers) {
-    // For each slot: predecessors by slot and how many steps before, with their segments.
-    type Seen = BTreeMap<(u32, i32), Vec<f64>>;
-    let mut seen: HashMap<u32, (usize, Seen)> = HashMap::new();
-    for (event, slot) in run.events.iter().zip(&peers.slot) {
-        let (count, preds) = seen.entry(*slot).or_default();
-        *count += 1;
-        if let Some(pred) = event.pred {
-            let key = (peers.slot[pred as usize], event.step - run.events[pred as usize].step);
-            preds.entry(key).or_default().push(event.segment_ns as f64);
-        }
-    }
-    let mut usual: HashMap<u32, Vec<(u32, i32, f64)>> = HashMap::new();
-    for (slot, (count, preds)) in seen {
-        let often = preds.into_iter().filter(|(_, segments)| segments.len() as f64 >= SHARE * count as f64);
-        let often: Vec<_> =
-            often.map(|((pred, back), mut segments)| (pred, back, median(&mut segments))).collect();
-        if !often.is_empty() {
-            usual.insert(slot, often);
-        }
-    }
-    let also = &mut peers.also;
-    also.ends.reserve_exact(run.events.len());
-    for rank in &run.ranks {
-        let mut places: HashMap<(u32, i32), u32> = HashMap::new();
-        for index in rank.events.clone() {
-            let (event, slot) = (&run.events[index], peers.slot[index]);
-            places.insert((slot, event.step), index as u32);
-            for &(pred_slot, back, segment) in usual.get(&slot).into_iter().flatten() {
-                let Some(&pred) = places.get(&(pred_slot, event.step - back)) else { continue };
-                let room = (event.start_ns - run.events[pred as usize].end_ns()) as f64;
-                if Some(pred) != event.pred && room >= 0.0 {
-                    also.others.push((pred, segment.min(room)));
-                }
-            }
-            also.ends.push(also.others.len() as u32);
-        }
-    }
 }

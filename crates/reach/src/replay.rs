@@ -4,6 +4,8 @@
 //! begins when the last part has arrived. Unchanged, that gives the measured times. With a rank's work or a group's
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
+use opscope_trace::NumberMap;
+
 use crate::peers::Peers;
 use crate::run::Run;
 
@@ -32,13 +34,25 @@ impl Choice {
     }
 }
 
-/// A change to the run: the work of ranks and the transfers of groups become typical.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A change to the run: work is spread otherwise, and then the work of ranks and the transfers of groups become typical
+/// where they are more.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
     /// The ranks, by their indices.
     pub ranks: Choice,
     /// The groups, by their indices.
     pub groups: Choice,
+    /// Parts before which there is other work than was measured: more, because somebody has less.
+    pub moved: Vec<Moved>,
+}
+
+/// The work before a part in a collective, if work were spread otherwise over the ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// The part, as an index of [`Run::events`].
+    pub event: u32,
+    /// The segment before it, in nanoseconds.
+    pub segment_ns: f64,
 }
 
 /// How many scenarios run in one pass: two passes at a time take 64 bytes a part in a collective.
@@ -66,21 +80,24 @@ fn masks(count: usize, scenarios: &[Scenario], choice: impl Fn(&Scenario) -> &Ch
     (0..count).map(mask).collect()
 }
 
-/// A value that some scenarios make less.
-fn chosen(mask: u8, value: f64, typical: f64) -> Times {
-    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { value.min(typical) } else { value })
+/// Values that some scenarios make less.
+fn chosen(mask: u8, values: Times, typical: f64) -> Times {
+    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane].min(typical) } else { values[lane] })
 }
 
 fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
     let ranks = masks(run.ranks.len(), scenarios, |it| &it.ranks);
     let groups = masks(run.groups.len(), scenarios, |it| &it.groups);
+    let moved = moved(run, scenarios);
     // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
     let mut ends: Vec<Times> = run.events.iter().map(|event| [event.end(); LANES]).collect();
     for (number, instance) in run.instances.iter().enumerate() {
         let mut begin = [f64::MIN; LANES];
         for &index in &instance.events {
-            let arrived =
-                arrival(run, peers, &ends, index as usize, ranks[run.events[index as usize].rank as usize]);
+            let event = &run.events[index as usize];
+            let measured = moved.get(&index).copied().unwrap_or([event.segment_ns as f64; LANES]);
+            let segments = chosen(ranks[event.rank as usize], measured, peers.segment[index as usize]);
+            let arrived = arrival(run, peers, &ends, index as usize, segments);
             for lane in 0..LANES {
                 begin[lane] = begin[lane].max(arrived[lane]);
             }
@@ -89,17 +106,28 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
         let mask = groups[instance.group as usize];
         for &index in &instance.events {
             let tail = run.events[index as usize].end() - instance.begin;
-            let tails = chosen(mask, tail, tail - excess);
+            let tails = chosen(mask, [tail; LANES], tail - excess);
             ends[index as usize] = std::array::from_fn(|lane| begin[lane] + tails[lane]);
         }
     }
     step_ends(run, peers, scenarios.len(), &ends, &ranks)
 }
 
-/// When a part arrives.
-fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, mask: u8) -> Times {
+/// The segments of the parts that have another in any scenario.
+fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
+    let mut segments = NumberMap::default();
+    for (lane, scenario) in scenarios.iter().enumerate() {
+        for it in &scenario.moved {
+            let measured = run.events[it.event as usize].segment_ns as f64;
+            segments.entry(it.event).or_insert([measured; LANES])[lane] = it.segment_ns;
+        }
+    }
+    segments
+}
+
+/// When a part arrives, after its own work.
+fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, segments: Times) -> Times {
     let event = &run.events[index];
-    let segments = chosen(mask, event.segment_ns as f64, peers.segment[index]);
     let mut arrived: Times = match event.pred {
         Some(pred) => std::array::from_fn(|lane| ends[pred as usize][lane] + segments[lane]),
         None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
@@ -122,7 +150,7 @@ fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &[Times], ranks: 
     for (number, rank) in run.ranks.iter().enumerate() {
         for (finish, typical) in rank.finishes.iter().zip(&peers.finish[number]) {
             let Ok(step) = steps.binary_search(&finish.step) else { continue };
-            let segments = chosen(ranks[number], finish.segment_ns as f64, *typical);
+            let segments = chosen(ranks[number], [finish.segment_ns as f64; LANES], *typical);
             // Without any collective nothing ties the rank to the others.
             let Some(pred) = finish.pred else { continue };
             for (lane, ends_of_steps) in found.iter_mut().enumerate() {

@@ -4,7 +4,7 @@ use crate::links::{Ends, SlowLink, slow_links};
 use crate::noise;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
-use crate::replay::{Choice, Scenario, StepEnds, replay};
+use crate::replay::{Choice, Moved, Scenario, StepEnds, replay};
 use crate::run::Run;
 
 /// Whoever is slower than its peers.
@@ -84,6 +84,10 @@ pub struct Suspect {
     pub is_weak: bool,
     /// Whether a host or an operator among the suspects stands for it.
     pub is_within: bool,
+    /// The work that others would have without it: tokens that it takes from them.
+    pub leaves: Vec<Moved>,
+    /// The work that it would have itself in an otherwise healthy run: tokens that others take from it.
+    pub lacks: Vec<Moved>,
 }
 
 /// The results of replaying.
@@ -159,7 +163,7 @@ impl<'r> Trial<'r> {
     /// Replays the run.
     pub fn new(run: &'r Run, peers: &'r Peers) -> Self {
         let begin = begin(run);
-        let healthy = Scenario { ranks: Choice::All, groups: Choice::All };
+        let healthy = Scenario { ranks: Choice::All, groups: Choice::All, moved: Vec::new() };
         let ends = replay(run, peers, &[Scenario::default(), healthy]);
         let unchanged = lengths(&ends[0], begin);
         let replay_error = error_of(&measured_ends(run, &run.steps()), &ends[0], begin);
@@ -170,7 +174,7 @@ impl<'r> Trial<'r> {
 
     /// Replays the run without each suspect, and with it alone.
     pub fn judge(&self, suspects: &mut [Suspect]) {
-        let of = |suspect: &Suspect| [self.without(&suspect.who), self.with_only(&suspect.who)];
+        let of = |suspect: &Suspect| [self.without(suspect), self.with_only(suspect)];
         let scenarios: Vec<Scenario> = suspects.iter().flat_map(of).collect();
         let ends = replay(self.run, self.peers, &scenarios);
         for (suspect, ends) in suspects.iter_mut().zip(ends.chunks_exact(2)) {
@@ -197,17 +201,17 @@ impl<'r> Trial<'r> {
     }
 
     /// The run with somebody as its peers.
-    fn without(&self, who: &Who) -> Scenario {
-        let (ranks, groups) = (self.workers(who), who.groups());
+    fn without(&self, suspect: &Suspect) -> Scenario {
+        let (ranks, groups) = (self.workers(&suspect.who), suspect.who.groups());
         let these = |chosen: Vec<u32>| if chosen.is_empty() { Choice::None } else { Choice::These(chosen) };
-        Scenario { ranks: these(ranks), groups: these(groups) }
+        Scenario { ranks: these(ranks), groups: these(groups), moved: suspect.leaves.clone() }
     }
 
     /// The run with all others as their peers.
-    fn with_only(&self, who: &Who) -> Scenario {
-        let (ranks, groups) = (self.workers(who), who.groups());
+    fn with_only(&self, suspect: &Suspect) -> Scenario {
+        let (ranks, groups) = (self.workers(&suspect.who), suspect.who.groups());
         let others = |left: Vec<u32>| if left.is_empty() { Choice::All } else { Choice::AllBut(left) };
-        Scenario { ranks: others(ranks), groups: others(groups) }
+        Scenario { ranks: others(ranks), groups: others(groups), moved: suspect.lacks.clone() }
     }
 
     fn workers(&self, who: &Who) -> Vec<u32> {
@@ -267,6 +271,8 @@ pub fn suspect(who: Who, excess_ns: f64, since: i32, is_weak: bool) -> Suspect {
         is_named: false,
         is_weak,
         is_within: false,
+        leaves: Vec::new(),
+        lacks: Vec::new(),
     }
 }
 

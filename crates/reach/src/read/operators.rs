@@ -29,6 +29,17 @@ impl OperatorKey {
     }
 }
 
+/// A computing task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Its start by the rank's own clock, in nanoseconds.
+    pub start: i64,
+    /// Its end.
+    pub end: i64,
+    /// Its operator, by its place in [`Operators::keys`].
+    pub key: u32,
+}
+
 /// An operator's executions on a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Operator {
@@ -36,7 +47,7 @@ pub struct Operator {
     pub count: u64,
     /// How long in all.
     pub total_ns: i64,
-    /// The sum over all executions of the first input's first dimension: rows, or tokens.
+    /// The sum over all executions of the first input's first dimension; of experts' products, of their tokens.
     pub rows: u64,
 }
 
@@ -47,8 +58,10 @@ pub struct Operators {
     pub by_key: BTreeMap<OperatorKey, Operator>,
     /// The time of copies between host and device.
     pub copies_ns: i64,
-    /// All computing tasks' starts and ends, by start.
-    pub spans: Vec<(i64, i64)>,
+    /// All computing tasks, by start.
+    pub spans: Vec<Span>,
+    /// Their operators; one may be there several times, with other shapes.
+    pub keys: Vec<OperatorKey>,
     /// Calls of the framework that fetch input: name, start and end.
     pub loads: Vec<(String, i64, i64)>,
 }
@@ -106,7 +119,7 @@ pub struct Summing {
 
 impl Work for Summing {
     fn kind(&mut self, kind: Kind) {
-        let rows = rows_of(&kind.shapes);
+        let rows = if is_of_experts(&kind.key.op_type) { tokens_of } else { rows_of }(&kind.shapes);
         self.kinds.push((kind.key, rows, Operator::default()));
     }
 
@@ -117,7 +130,7 @@ impl Work for Summing {
         operator.count += 1;
         operator.total_ns = operator.total_ns.saturating_add(end - start);
         operator.rows = operator.rows.saturating_add(*rows);
-        self.found.spans.push((start, end));
+        self.found.spans.push(Span { start, end, key: kind as u32 });
     }
 
     fn copy(&mut self, _: &str, start: i64, end: i64) {
@@ -135,7 +148,11 @@ impl Work for Summing {
 impl Summing {
     /// The sums.
     pub fn finish(mut self) -> Operators {
-        for (key, _, of_kind) in self.kinds.into_iter().filter(|(_, _, operator)| operator.count > 0) {
+        for (key, _, of_kind) in self.kinds {
+            self.found.keys.push(key.clone());
+            if of_kind.count == 0 {
+                continue;
+            }
             let operator = self.found.by_key.entry(key).or_default();
             operator.count += of_kind.count;
             operator.total_ns = operator.total_ns.saturating_add(of_kind.total_ns);

@@ -184,6 +184,8 @@ table! {
         named: i32,
         /// 1 if it has too few peers for certainty, else 0.
         weak: i32,
+        /// 1 if a host or an operator among the suspects stands for it, else 0.
+        within: i32,
         /// The first cause, and all evidence, as JSON has it.
         cause: Text,
         /// All evidence, as JSON.
@@ -461,6 +463,7 @@ fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<()
             since_step: suspect.since,
             named: i32::from(suspect.is_named),
             weak: i32::from(suspect.is_weak),
+            within: i32::from(suspect.is_within),
             cause: file.texts.enter(cause),
             evidence: file.texts.enter(&evidence.to_string()),
         };

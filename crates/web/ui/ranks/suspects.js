@@ -83,7 +83,7 @@ export function suspects(app) {
   }
 
   function csv() {
-    return csv_lines([["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step"], ...cluster.suspects.map((it) => [it.name, String(it.named), it.saves_ns, it.low_ns, it.high_ns, it.alone_ns, it.excess_ns, it.since_step])]);
+    return csv_lines([["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step", "within"], ...cluster.suspects.map((it) => [it.name, String(it.named), it.saves_ns, it.low_ns, it.high_ns, it.alone_ns, it.excess_ns, it.since_step, String(it.within)])]);
   }
 }
 

@@ -43,7 +43,7 @@ pub fn of_cause(cause: &Cause) -> String {
             let name = short(&operator.op_type);
             say!("{name} runs on the AI CPU, {count:.0} times a step; on its peers not at all")
         }
-        Cause::Tokens { times } => say!("{times:.1} times its peers' tokens"),
+        Cause::Tokens { times, .. } => say!("{times:.1} times its peers' tokens"),
         Cause::OtherWork { operator, count } => {
             say!("{} runs {count:.0} times a step, and on no peer", short(&operator.op_type))
         }

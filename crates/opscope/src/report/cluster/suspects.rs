@@ -201,6 +201,7 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
     };
     let excess = milliseconds(suspect.excess_ns);
     text.push_str(&say!("{exceeds} by {excess} ms a step{peers}\n"));
+    text.push_str(&left_to_others(findings, suspect));
     text.push_str(&passes(findings, suspect, &workers, asked));
     if evidence.of_rank.is_some() {
         text.push_str(of_several(findings, index).trim_end());
@@ -243,6 +244,20 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
         )));
     }
     text
+}
+
+/// That others would have more to do without a suspect, where they would.
+fn left_to_others(findings: &Findings, suspect: &Suspect) -> String {
+    let others: BTreeSet<u32> =
+        suspect.leaves.iter().map(|it| findings.run.events[it.event as usize].rank).collect();
+    let numbers: Vec<u32> = others.iter().map(|rank| findings.run.ranks[*rank as usize].number).collect();
+    match numbers.is_empty() {
+        true => String::new(),
+        false => say!(
+            "The tokens that it has too many of would be work of {}: its cost has that taken off\n",
+            listed(&numbers)
+        ),
+    }
 }
 
 /// That a suspect is one of those for which another one stands.
