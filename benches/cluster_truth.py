@@ -8,8 +8,9 @@
 For each number of ranks and each seed, `opscope sample cluster` makes a collection with up to five faults that the seed
 chooses, of random kinds, places and sizes, and `opscope cluster --json` is asked about it. A fault whose true saving is
 1 % of the step or more must be named, and nobody else; a fault between half a percent and 1 % may be. Each saving must
-lie within the larger of 10 % and 0.5 % of the step, and the cause must be the fault's. Besides, for each seed one
-collection has no faults, in which nothing may be named.
+lie within the larger of 10 % and 0.5 % of the step, the cause must be the fault's, and of two faults that are named
+the one that costs a fifth more must come first. Besides, for each seed one collection has no faults, in which nothing
+may be named.
 
 Printed is a line for each collection where something is wrong, and for each number of ranks the recall, the precision,
 the share of right savings and causes, and how many healthy collections were taken for such. The exit status is 1 where
@@ -111,6 +112,10 @@ def judged(truth, answer, count, expected):
                 count["right causes"] += 1
             else:
                 mistakes.append(f"{cost['name']} of {place} is told without its cause")
+    order = [costs[place] for place in named if place in costs]
+    for first, second in zip(order, order[1:]):
+        if second["without_it_saves_ms"] > max(1.2 * first["without_it_saves_ms"], 0.005 * step):
+            mistakes.append(f"{first['name']} of {first['ranks']} comes before {second['name']}, which costs a fifth more")
     for place, suspect in named.items():
         cost = costs.get(place)
         count["named"] += 1

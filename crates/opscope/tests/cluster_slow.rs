@@ -107,15 +107,28 @@ fn an_operator_that_slows_many_ranks_is_named_with_them() {
     assert_eq!(operator["ranks"], serde_json::json!(chosen));
 }
 
+/// All links that copies of the model use from one host to another, at three tenths of their speed.
+fn between(from: u32, to: u32) -> impl Iterator<Item = String> {
+    (0..4).flat_map(move |place| {
+        [(0, 0), (0, 4), (4, 0), (4, 4)]
+            .map(|(a, b)| format!("slow-link={}-{}:0.3", from * 8 + a + place, to * 8 + b + place))
+    })
+}
+
+#[test]
+fn slow_links_of_one_host_are_its_adapter_and_cost_what_they_do() {
+    // All groups of a stage use it: none of its ranks shows how long its transfers would be, and after what.
+    let place = Place::new();
+    let folder = ranks(&place, "adapter", &(1..4).flat_map(|to| between(0, to)).collect::<Vec<_>>());
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    assert_eq!(named(&answer), ["adapter of host0 (RDMA)"], "{answer:#}");
+    let (told, truth) = (milliseconds(&suspects(&answer)[0]["saves_ns"]), true_cost(&place, &answer));
+    assert!((told - truth).abs() < 0.1 * truth, "{told} ms, not {truth}");
+}
+
 #[test]
 fn slow_links_between_two_hosts_are_one_path() {
     let place = Place::new();
-    let between = |from: u32, to: u32| {
-        (0..4).flat_map(move |place| {
-            [(0, 0), (0, 4), (4, 0), (4, 4)]
-                .map(|(a, b)| format!("slow-link={}-{}:0.3", from * 8 + a + place, to * 8 + b + place))
-        })
-    };
     let folder = ranks(&place, "path", &between(0, 2).collect::<Vec<_>>());
     let answer = place.done(&["cluster", &folder, "--json"]).json();
     let kinds: Vec<(&str, &str)> = suspects(&answer)
@@ -124,6 +137,8 @@ fn slow_links_between_two_hosts_are_one_path() {
         .collect();
     assert!(kinds.contains(&("path", "path host0 → host2 (RDMA)")), "{kinds:?}");
     assert!(kinds.iter().all(|(kind, _)| *kind != "link" && *kind != "port"), "{kinds:?}");
+    let (told, truth) = (milliseconds(&suspects(&answer)[0]["saves_ns"]), true_cost(&place, &answer));
+    assert!((told - truth).abs() < 0.1 * truth, "{told} ms, not {truth}");
     // One of its links is told of as the path that it belongs to.
     let link = place.done(&["cluster", "slow", &folder, "--link", "0-16"]).stdout;
     assert!(link.starts_with("path host0 → host2 (RDMA) costs a step "), "{link}");

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clocks::median;
 use crate::discover::Role;
-use crate::predecessors::{Also, Place, Usual, place_of};
+use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
 use crate::run::Run;
 
@@ -21,6 +21,8 @@ pub struct Peers {
     pub sizes: Vec<u32>,
     /// The slot of each event.
     pub slot: Vec<u32>,
+    /// The same with the stages of a pipeline for one another's peers, where they do the same.
+    pub kin: Vec<u32>,
     /// How manieth of its slot's kind in its step each event is: use and type are the event's.
     pub occurrence: Vec<u32>,
     /// The typical segment before each event, in nanoseconds.
@@ -38,20 +40,30 @@ const FEWEST: usize = 3;
 
 /// Finds peers and what is typical of them. Predecessors of events that those of their peers contradict are put right.
 pub fn find(run: &mut Run) -> Peers {
-    let (class, sizes) = classes(run);
+    let (class, classes) = classes(run);
+    let sizes = classes.iter().map(|class| class.size).collect();
     let mut peers = Peers { class, sizes, ..Peers::default() };
-    assign_slots(run, &mut peers);
-    let usual = Usual::of(run, &peers.slot);
-    usual.correct(run, &peers.slot);
-    peers.also = usual.others(run, &peers.slot);
+    assign_slots(run, &classes, &mut peers);
+    let slots = Slots { own: &peers.slot, kin: &peers.kin };
+    let mut usual = Usual::of_peers(run, slots);
+    usual.correct(run, slots);
+    usual.add_of_kin(run, slots);
+    peers.also = usual.others(run, slots);
     typical_segments(run, &mut peers);
     typical_finishes(run, &mut peers);
     typical_tails(run, &mut peers);
     peers
 }
 
-/// The class of each rank, and the classes' sizes.
-fn classes(run: &Run) -> (Vec<u32>, Vec<u32>) {
+/// Ranks that are peers.
+struct Class {
+    size: u32,
+    /// The first class that does the same but for what it exchanges with other stages.
+    kin: u32,
+}
+
+/// The class of each rank, and the classes.
+fn classes(run: &Run) -> (Vec<u32>, Vec<Class>) {
     let mut known: BTreeMap<Vec<(Role, CollectiveType)>, u32> = BTreeMap::new();
     let mut class = Vec::new();
     for rank in &run.ranks {
@@ -70,21 +82,30 @@ fn classes(run: &Run) -> (Vec<u32>, Vec<u32>) {
         let next = known.len() as u32;
         class.push(*known.entry(usual.unwrap_or_default()).or_insert(next));
     }
-    let mut sizes = vec![0; known.len()];
-    class.iter().for_each(|it| sizes[*it as usize] += 1);
-    (class, sizes)
+    let mut kin: BTreeMap<Vec<(Role, CollectiveType)>, u32> = BTreeMap::new();
+    let mut classes: Vec<Class> = (0..known.len()).map(|_| Class { size: 0, kin: 0 }).collect();
+    for (sequence, number) in known {
+        let within_stage = sequence.into_iter().filter(|(role, _)| *role != Role::Pp).collect();
+        classes[number as usize].kin = *kin.entry(within_stage).or_insert(number);
+    }
+    class.iter().for_each(|it| classes[*it as usize].size += 1);
+    (class, classes)
 }
 
-fn assign_slots(run: &Run, peers: &mut Peers) {
+fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) {
     let mut slots: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
+    let mut kin: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
     for (index, rank) in run.ranks.iter().enumerate() {
         let mut counts: HashMap<(i32, Role, CollectiveType), u32> = HashMap::new();
         for event in &run.events[rank.events.clone()] {
             let role = run.groups[event.group as usize].role;
             let count = counts.entry((event.step, role, event.kind)).or_insert(0);
+            let class = peers.class[index];
             let next = slots.len() as u32;
-            let slot = slots.entry((peers.class[index], role, event.kind, *count)).or_insert(next);
-            peers.slot.push(*slot);
+            peers.slot.push(*slots.entry((class, role, event.kind, *count)).or_insert(next));
+            let alike = if role == Role::Pp { class } else { classes[class as usize].kin };
+            let next = kin.len() as u32;
+            peers.kin.push(*kin.entry((alike, role, event.kind, *count)).or_insert(next));
             peers.occurrence.push(*count);
             *count += 1;
         }
@@ -104,14 +125,15 @@ fn typical_segments(run: &Run, peers: &mut Peers) {
     let mut order: Vec<u32> = (0..run.events.len() as u32).collect();
     order.sort_unstable_by_key(|&index| (peers.slot[index as usize], run.events[index as usize].step, index));
     peers.segment = vec![f64::NAN; run.events.len()];
-    for of_slot in order.chunk_by(|a, b| peers.slot[*a as usize] == peers.slot[*b as usize]) {
-        typical_of_slot(run, &peers.slot, of_slot, &mut peers.segment);
+    let slots = Slots { own: &peers.slot, kin: &peers.kin };
+    for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
+        typical_of_slot(run, slots, of_slot, &mut peers.segment);
     }
 }
 
 /// Work after one predecessor isn't comparable with work after another: it is compared with that of peers after the
 /// same, in the same step or else in all steps, where there are enough of them. The events come in the order of steps.
-fn typical_of_slot(run: &Run, slots: &[u32], events: &[u32], found: &mut [f64]) {
+fn typical_of_slot(run: &Run, slots: Slots<'_>, events: &[u32], found: &mut [f64]) {
     let event = |index: &u32| &run.events[*index as usize];
     let segments =
         |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
@@ -123,7 +145,7 @@ fn typical_of_slot(run: &Run, slots: &[u32], events: &[u32], found: &mut [f64]) 
     }
     let mut alike: BTreeMap<Option<Place>, Vec<u32>> = BTreeMap::new();
     for index in events {
-        let after = event(index).pred.map(|pred| place_of(run, slots, event(index), pred));
+        let after = event(index).pred.map(|pred| slots.place(run, event(index), pred));
         alike.entry(after).or_default().push(*index);
     }
     for events in alike.values().filter(|_| alike.len() > 1) {

@@ -10,12 +10,24 @@ use std::collections::{BTreeMap, HashMap};
 use crate::clocks::median;
 use crate::run::{Event, Run};
 
-/// Where a predecessor stands, seen from its event: its slot, and how many steps before.
+/// The slots of all events, in their order.
+#[derive(Clone, Copy)]
+pub struct Slots<'s> {
+    /// Those of peers.
+    pub own: &'s [u32],
+    /// Those of kin: the same for ranks that differ from peers only in the stages that they talk to, which are other
+    /// stages of a pipeline with the same work. A rank has one own slot for each of its kin's.
+    pub kin: &'s [u32],
+}
+
+/// Where a predecessor stands, seen from its event: its slot among kin, and how many steps before.
 pub type Place = (u32, i32);
 
-/// The place of an event's predecessor.
-pub fn place_of(run: &Run, slots: &[u32], event: &Event, pred: u32) -> Place {
-    (slots[pred as usize], event.step - run.events[pred as usize].step)
+impl Slots<'_> {
+    /// The place of an event's predecessor.
+    pub fn place(self, run: &Run, event: &Event, pred: u32) -> Place {
+        (self.kin[pred as usize], event.step - run.events[pred as usize].step)
+    }
 }
 
 /// Some other events of each event, in one piece: a list for each would take several times the memory.
@@ -46,14 +58,18 @@ const NEAR: f64 = 0.1;
 pub struct Usual(HashMap<u32, Vec<(Place, f64)>>);
 
 impl Usual {
-    /// Finds what is usual, from the slot of each event.
-    pub fn of(run: &Run, slots: &[u32]) -> Self {
+    /// Finds what is usual among peers.
+    pub fn of_peers(run: &Run, slots: Slots<'_>) -> Self {
+        Self::among(run, slots, slots.own)
+    }
+
+    fn among(run: &Run, slots: Slots<'_>, alike: &[u32]) -> Self {
         let mut seen: HashMap<u32, (usize, BTreeMap<Place, Vec<f64>>)> = HashMap::new();
-        for (event, slot) in run.events.iter().zip(slots) {
+        for (event, slot) in run.events.iter().zip(alike) {
             let (count, preds) = seen.entry(*slot).or_default();
             *count += 1;
             if let Some(pred) = event.pred {
-                let segments = preds.entry(place_of(run, slots, event, pred)).or_default();
+                let segments = preds.entry(slots.place(run, event, pred)).or_default();
                 segments.push(event.segment_ns as f64);
             }
         }
@@ -65,16 +81,38 @@ impl Usual {
         Self(usual.collect())
     }
 
+    /// Adds what is usual among kin. Where a path is slow that all peers use, none of them shows what else it waits
+    /// for; another stage of the pipeline does. It counts where no peer contradicts it by starting before.
+    pub fn add_of_kin(&mut self, run: &Run, slots: Slots<'_>) {
+        let of_kin = Self::among(run, slots, slots.kin);
+        let mut held: BTreeMap<(u32, Place), (bool, f64)> = BTreeMap::new();
+        each_with_places(run, slots, |index, event, places| {
+            let own = self.at(slots.own[index]);
+            for &(place, segment) in of_kin.at(slots.kin[index]) {
+                if own.iter().any(|(known, _)| *known == place) {
+                    continue;
+                }
+                if let Some(room) = places.pred(event, place).map(|pred| room(run, event, pred)) {
+                    let could = room as f64 >= segment - NEAR_NS - NEAR * segment;
+                    held.entry((slots.own[index], place)).or_insert((true, segment)).0 &= could;
+                }
+            }
+        });
+        for ((slot, place), (_, segment)) in held.into_iter().filter(|(_, (always, _))| *always) {
+            self.0.entry(slot).or_default().push((place, segment));
+        }
+    }
+
     /// Puts predecessors right that ended last before an event by chance: where one that is usual explains the start
     /// and the one that was found doesn't, the usual one held it up.
-    pub fn correct(&self, run: &mut Run, slots: &[u32]) {
+    pub fn correct(&self, run: &mut Run, slots: Slots<'_>) {
         for rank in 0..run.ranks.len() {
             let mut places = Places::default();
             for index in run.ranks[rank].events.clone() {
                 let event = &run.events[index];
-                places.note(slots[index], event.step, index);
+                places.note(slots.kin[index], event.step, index);
                 if let Some(pred) = self.other_explanation(run, slots, index, &places) {
-                    let segment_ns = event.start_ns - run.events[pred as usize].end_ns();
+                    let segment_ns = room(run, event, pred);
                     let event = &mut run.events[index];
                     (event.pred, event.segment_ns) = (Some(pred), segment_ns);
                 }
@@ -83,18 +121,18 @@ impl Usual {
     }
 
     /// The usual predecessor that explains an event's start best, unless the one that was found does.
-    fn other_explanation(&self, run: &Run, slots: &[u32], index: usize, places: &Places) -> Option<u32> {
+    fn other_explanation(&self, run: &Run, slots: Slots<'_>, index: usize, places: &Places) -> Option<u32> {
         let event = &run.events[index];
         let found = event.pred?;
-        let found = (place_of(run, slots, event, found), found);
+        let found = (slots.place(run, event, found), found);
         let off = |pred: u32, segment: f64| {
-            let measured = event.start_ns - run.events[pred as usize].end_ns();
+            let measured = room(run, event, pred);
             (measured >= 0).then_some((measured as f64 - segment).abs())
         };
         let explains =
             |pred: u32, segment: f64| off(pred, segment).filter(|off| *off <= NEAR_NS + NEAR * segment);
         let mut best: Option<(f64, u32)> = None;
-        for &(place, segment) in self.at(slots[index]) {
+        for &(place, segment) in self.at(slots.own[index]) {
             if place == found.0 && explains(found.1, segment).is_some() {
                 return None;
             }
@@ -106,24 +144,19 @@ impl Usual {
     }
 
     /// What events wait for on their peers beside their own predecessors.
-    pub fn others(&self, run: &Run, slots: &[u32]) -> Also {
+    pub fn others(&self, run: &Run, slots: Slots<'_>) -> Also {
         let mut also = Also::default();
         also.ends.reserve_exact(run.events.len());
-        for rank in &run.ranks {
-            let mut places = Places::default();
-            for index in rank.events.clone() {
-                let event = &run.events[index];
-                places.note(slots[index], event.step, index);
-                for &(place, segment) in self.at(slots[index]) {
-                    let Some(pred) = places.pred(event, place) else { continue };
-                    let room = (event.start_ns - run.events[pred as usize].end_ns()) as f64;
-                    if Some(pred) != event.pred && room >= 0.0 {
-                        also.others.push((pred, segment.min(room)));
-                    }
+        each_with_places(run, slots, |index, event, places| {
+            for &(place, segment) in self.at(slots.own[index]) {
+                let Some(pred) = places.pred(event, place) else { continue };
+                let room = room(run, event, pred) as f64;
+                if Some(pred) != event.pred && room >= 0.0 {
+                    also.others.push((pred, segment.min(room)));
                 }
-                also.ends.push(also.others.len() as u32);
             }
-        }
+            also.ends.push(also.others.len() as u32);
+        });
         also
     }
 
@@ -132,7 +165,24 @@ impl Usual {
     }
 }
 
-/// The events of a rank so far, by slot and step.
+/// The time between an event's start and the end of another of the same rank, in nanoseconds.
+fn room(run: &Run, event: &Event, pred: u32) -> i64 {
+    event.start_ns - run.events[pred as usize].end_ns()
+}
+
+/// Visits all events with those of the same rank so far.
+fn each_with_places(run: &Run, slots: Slots<'_>, mut visit: impl FnMut(usize, &Event, &Places)) {
+    for rank in &run.ranks {
+        let mut places = Places::default();
+        for index in rank.events.clone() {
+            let event = &run.events[index];
+            places.note(slots.kin[index], event.step, index);
+            visit(index, event, &places);
+        }
+    }
+}
+
+/// The events of a rank so far, by slot among kin and step.
 #[derive(Default)]
 struct Places(HashMap<(u32, i32), u32>);
 
