@@ -12,6 +12,7 @@
 //! So nothing is drawn of it: kernels stand end to end, and the trace says that their starts are made up.
 
 mod read;
+mod rows;
 
 #[cfg(test)]
 mod tests;

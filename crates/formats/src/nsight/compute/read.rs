@@ -6,6 +6,7 @@ use opscope_trace::{
     Places, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
+use super::rows::{Break, Part, Rows, cell, is_of_units, number};
 use crate::reading::Stop;
 
 /// Bytes that are no such table.
@@ -77,39 +78,33 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     stop.expects(|| text.len() as u64);
     let begin = heading(text).ok_or(ReadError::NoHeading)?;
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(&text[begin..]);
-    let headers = reader.byte_headers().cloned().unwrap_or_default();
+    let headings = reader.byte_headers().cloned().unwrap_or_default();
+    let rows = text.get(begin + reader.position().byte() as usize..).unwrap_or_default();
     let names: Vec<String> =
-        headers.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
+        headings.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
     let columns = Columns::of(&names);
-    let mut kernels = Kernels::new(&columns);
-    let mut quantities: Vec<ColumnQuantity<'_>> = columns.quantities(&names);
-    let mut record = ByteRecord::new();
-    let mut count = 0_usize;
-    loop {
-        match reader.read_byte_record(&mut record) {
-            Ok(false) => break,
-            // The output of a further program begins with the headings again.
-            Ok(true) if record == headers => continue,
-            Ok(true) if record.len() == names.len() => {}
-            // Anything else that the program printed.
-            Ok(true) | Err(_) => {
-                kernels.unreadable += 1;
-                continue;
-            }
-        }
-        count += 1;
-        if count.is_multiple_of(4096) && stop.is_wanted() {
-            return Err(ReadError::Stopped);
-        }
-        let is_units = record.get(0).is_some_and(|id| id.trim_ascii().is_empty());
-        match (is_units, columns.value) {
-            (true, _) => quantities.iter_mut().for_each(|column| column.take_unit(&record)),
-            (false, Some(value)) => kernels.quantity(&record, value),
-            (false, None) => kernels.row(&record, &mut quantities),
-        }
-    }
+    let quantities = columns.quantities(&names);
+    let numbers = match columns.value {
+        Some(value) => vec![value],
+        None => quantities.iter().map(|quantity| quantity.column).collect(),
+    };
+    let rows = Rows { text: rows, headings, numbers };
+    let read = |is_in_blocks: bool| {
+        let mut kernels = Kernels::new(&columns);
+        let mut quantities = quantities.clone();
+        let each = |part: &mut Part| match stop.is_wanted() {
+            true => Err(Break::Stopped),
+            false => kernels.take(part, rows.numbers.len(), &mut quantities),
+        };
+        if is_in_blocks { rows.in_blocks(each) } else { rows.in_turn(each) }?;
+        Ok(kernels.finish())
+    };
+    let trace = match read(true) {
+        Err(Break::WithinCell) => read(false),
+        read => read,
+    };
     stop.has_read(text.len());
-    Ok(kernels.finish())
+    trace.map_err(|_| ReadError::Stopped)
 }
 
 /// The places of the columns that say what a kernel was; those that are missing are none.
@@ -155,6 +150,7 @@ impl Columns {
 }
 
 /// A quantity that has a column of its own.
+#[derive(Clone)]
 struct ColumnQuantity<'n> {
     column: usize,
     name: &'n str,
@@ -169,11 +165,6 @@ impl ColumnQuantity<'_> {
         self.unit = String::from_utf8_lossy(cell(units, Some(self.column))).into_owned();
         self.metric = None;
     }
-}
-
-/// A cell without the blanks around it; empty where there is no such column.
-fn cell(record: &ByteRecord, column: Option<usize>) -> &[u8] {
-    column.and_then(|column| record.get(column)).unwrap_or_default().trim_ascii()
 }
 
 /// Kernels while they are read.
@@ -224,15 +215,40 @@ impl<'c> Kernels<'c> {
         }
     }
 
-    /// A kernel with all its quantities.
-    fn row(&mut self, record: &ByteRecord, quantities: &mut [ColumnQuantity<'_>]) {
+    /// Adds what the rows of a part say, of which each has so many numbers.
+    fn take(
+        &mut self,
+        part: &Part,
+        numbers: usize,
+        quantities: &mut [ColumnQuantity<'_>],
+    ) -> Result<(), Break> {
+        if part.is_within_cell {
+            return Err(Break::WithinCell);
+        }
+        self.unreadable += part.unreadable;
+        self.no_number += part.no_number;
+        for (row, record) in part.records().iter().enumerate() {
+            let values = &part.numbers[row * numbers..(row + 1) * numbers];
+            match (is_of_units(record), self.columns.value) {
+                (true, _) => quantities.iter_mut().for_each(|column| column.take_unit(record)),
+                (false, Some(_)) => self.quantity(record, values[0]),
+                (false, None) => self.row(record, values, quantities),
+            }
+        }
+        Ok(())
+    }
+
+    /// A kernel with all its quantities, of which those that it hasn't are no numbers.
+    fn row(&mut self, record: &ByteRecord, values_of_all: &[f64], quantities: &mut [ColumnQuantity<'_>]) {
         let task = self.begin(record);
         let mut metrics = std::mem::take(&mut self.metrics_of_row);
         let mut values = std::mem::take(&mut self.values_of_row);
         metrics.clear();
         values.clear();
-        for quantity in quantities {
-            let Some(value) = self.value(cell(record, Some(quantity.column))) else { continue };
+        for (quantity, &value) in quantities.iter_mut().zip(values_of_all) {
+            if value.is_nan() {
+                continue;
+            }
             if quantity.is_duration {
                 self.take_duration(task, &quantity.unit, value);
             }
@@ -245,7 +261,7 @@ impl<'c> Kernels<'c> {
     }
 
     /// One quantity of a kernel; those of one kernel follow one another.
-    fn quantity(&mut self, record: &ByteRecord, column: usize) {
+    fn quantity(&mut self, record: &ByteRecord, value: f64) {
         let Columns { id, process, name, unit, .. } = *self.columns;
         let is_of_kernel =
             |open: &Kernel| open.id == cell(record, id) && open.process == cell(record, process);
@@ -255,7 +271,9 @@ impl<'c> Kernels<'c> {
             let [id, process] = [id, process].map(|column| cell(record, column).to_vec());
             self.open = Some(Kernel { id, process, task, metrics: Vec::new(), values: Vec::new() });
         }
-        let Some(value) = self.value(cell(record, Some(column))) else { return };
+        if value.is_nan() {
+            return;
+        }
         let [name, unit] = [name, unit].map(|column| String::from_utf8_lossy(cell(record, column)));
         let metric = self.metric(&name, &unit);
         if let Some(mut open) = self.open.take() {
@@ -287,13 +305,6 @@ impl<'c> Kernels<'c> {
             ..Task::new(name, self.end, Nanoseconds::ZERO)
         };
         trace.tasks.push(task)
-    }
-
-    /// The value of a cell, if it has one; one that is no number is counted.
-    fn value(&mut self, cell: &[u8]) -> Option<f64> {
-        let value = number(cell);
-        self.no_number += u64::from(value.is_none() && !cell.is_empty());
-        value
     }
 
     /// Heeds the quantity that is a kernel's duration.
@@ -333,21 +344,6 @@ impl<'c> Kernels<'c> {
         trace.count_loss(LossKind::MeasureNoNumber, self.no_number, "");
         self.trace
     }
-}
-
-/// A number, with commas between its thousands or without.
-fn number(cell: &[u8]) -> Option<f64> {
-    /// Numbers of so many digits are whole in floating point, and most are; anything else takes several times as long.
-    const MOST_DIGITS: usize = 15;
-    if (1..=MOST_DIGITS).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit) {
-        return Some(cell.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')) as f64);
-    }
-    let text = std::str::from_utf8(cell).ok()?;
-    let number: f64 = match text.contains(',') {
-        true => text.replace(',', "").parse().ok()?,
-        false => text.parse().ok()?,
-    };
-    number.is_finite().then_some(number)
 }
 
 /// A duration of a unit as the profiler writes it, of whatever version.

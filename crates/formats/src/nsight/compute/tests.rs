@@ -54,6 +54,36 @@ fn quantities_that_follow_one_another_are_of_one_kernel() {
     assert!(trace.run.note.is_some_and(|note| note.contains("were not measured")));
 }
 
+/// A raw page of many kernels, in several blocks, with a cell for each name of a process.
+fn many(process: impl Fn(usize) -> String) -> String {
+    let mut text = RAW.to_owned();
+    for number in 2..40_000 {
+        let stream = number % 5;
+        text += &format!(
+            "\"{number}\",\"7\",\"{}\",\"127.0.0.1\",\"gemm(float *)\",\"1\",\"{stream}\",\"(128, 1, 1)\",\"(64, 1, 1)\",\"0\",\"9.0\",\"{number}\",\"2.50\",\"x\"\n",
+            process(number)
+        );
+    }
+    text
+}
+
+#[test]
+fn a_page_of_several_blocks_is_read_as_one_after_another() {
+    // A cell of several lines, of which one begins as a row does, is one cell wherever a block would end.
+    let rows = format!("app{}", "\n12,34".repeat(400_000));
+    for (what, within) in [("plain", "app"), ("lines", "app\n12,\n"), ("rows", rows.as_str())] {
+        let text = many(|number| if number == 5 { within.to_owned() } else { "app".to_owned() });
+        assert!(text.len() > 3 << 20);
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        assert_eq!((trace.tasks.len(), trace.readings.len()), (40_000, 40_000), "{what}");
+        assert_eq!(trace.tasks.start()[2], Nanoseconds(2_500 + 1_000_250), "{what}");
+        let sum: i64 = durations(&trace).iter().sum();
+        assert_eq!(sum, 2_500 + 1_000_250 + 39_998 * 2_500, "{what}");
+        let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+        assert_eq!(losses, [(LossKind::MeasureNoNumber, 39_999)], "{what}");
+    }
+}
+
 #[test]
 fn other_tables_are_none() {
     for text in ["", "ID,Name\n1,2\n", "\"ID\",\"Kernel Name\"\n"] {
