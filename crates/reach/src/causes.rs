@@ -5,7 +5,7 @@ use crate::peers::Peers;
 use crate::read::{OperatorKey, Operators, is_of_experts};
 use crate::rows::Transport;
 use crate::run::Run;
-use crate::suspects::{Suspect, Who};
+use crate::suspects::{Suspect, Who, excess_of_rank};
 
 /// A reason, with its figures. Times are nanoseconds a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -184,13 +184,7 @@ fn uses(run: &Run, groups: &[u32]) -> Vec<String> {
 
 /// The peers whose own excess is in the middle: neither spared nor burdened by the suspect.
 fn chosen_peers(run: &Run, peers: &Peers, rank: usize) -> Vec<usize> {
-    let excess = |rank: &usize| {
-        run.ranks[*rank]
-            .events
-            .clone()
-            .map(|it| (run.events[it].segment_ns as f64 - peers.segment[it]).max(0.0))
-            .sum::<f64>()
-    };
+    let excess = |rank: &usize| excess_of_rank(run, peers, *rank);
     // A rank of which most was lost has gaps and missing operators that say nothing.
     let is_whole = |it: &usize| 2 * run.ranks[*it].operators >= run.ranks[rank].operators;
     let others = (0..run.ranks.len()).filter(|it| *it != rank && peers.class[*it] == peers.class[rank]);
@@ -346,7 +340,9 @@ impl Side<'_> {
         let is_grouped = |it: &&Compared| is_of_experts(&it.difference.operator.op_type);
         let grouped = all.iter().find(is_grouped)?;
         let times = grouped.rows_times.filter(|times| *times > 1.1)?;
-        let is_alike = |it: &&Compared| it.times.is_some_and(|time| (time / times - 1.0).abs() < 0.15);
+        // Of few more tokens a time that is as on peers is near as well.
+        let is_near = |time: f64| (time / times - 1.0).abs() < 0.15 && 2.0 * time > 1.0 + times;
+        let is_alike = |it: &&Compared| it.times.is_some_and(is_near);
         is_alike(&grouped).then_some(())?;
         let alike = || all.iter().filter(is_alike).map(|it| &it.difference);
         let explains_ns = alike().map(|it| it.excess_ns).sum();

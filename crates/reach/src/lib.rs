@@ -250,7 +250,7 @@ pub fn examine_profiles(
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    tokens::spread(&run, &trial, &operators, &mut costs, &mut evidence);
+    tokens::spread(&run, &trial, &operators, stop, &mut costs, &mut evidence);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
@@ -259,6 +259,8 @@ pub fn examine_profiles(
         return Err(ReachError::Interrupted);
     }
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+    // Operators of a rank may be read more than once, and by any thread first.
+    profiles::sort_losses(&mut losses);
     let accounts = account::of_ranks(&run);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
 }

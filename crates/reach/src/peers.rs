@@ -4,7 +4,7 @@
 //! pipeline by themselves. A *slot* is a place in a step of theirs: the how-manieth collective of a use and type.
 //! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::clocks::median;
 use crate::discover::Role;
@@ -21,12 +21,16 @@ pub struct Peers {
     pub sizes: Vec<u32>,
     /// The slot of each event.
     pub slot: Vec<u32>,
-    /// The same with the stages of a pipeline for one another's peers, where they do the same.
-    pub kin: Vec<u32>,
     /// How manieth of its slot's kind in its step each event is: use and type are the event's.
     pub occurrence: Vec<u32>,
     /// The typical segment before each event, in nanoseconds.
     pub segment: Vec<f64>,
+    /// Whether the segment before each event is work after the same as on most peers, so that its length can be compared
+    /// with theirs.
+    pub is_alike: Vec<bool>,
+    /// The typical time of each rank's own in each of its steps, in their order: under computing tasks, or with nothing
+    /// on the device. In nanoseconds.
+    pub own: Vec<Vec<f64>>,
     /// The typical segment before the end of each rank's steps, in the order of its finishes.
     pub finish: Vec<Vec<f64>>,
     /// The typical transfer of each instance, in nanoseconds.
@@ -35,7 +39,7 @@ pub struct Peers {
     pub also: Also,
 }
 
-/// The fewest peers whose median is taken; of fewer it is the least of all steps.
+/// The fewest peers whose median is taken. Of fewer it is the least of all steps.
 const FEWEST: usize = 3;
 
 /// Finds peers and what is typical of them. Predecessors of events that those of their peers contradict are put right.
@@ -43,13 +47,14 @@ pub fn find(run: &mut Run) -> Peers {
     let (class, classes) = classes(run);
     let sizes = classes.iter().map(|class| class.size).collect();
     let mut peers = Peers { class, sizes, ..Peers::default() };
-    assign_slots(run, &classes, &mut peers);
-    let slots = Slots { own: &peers.slot, kin: &peers.kin };
+    let kin = assign_slots(run, &classes, &mut peers);
+    let slots = Slots { own: &peers.slot, kin: &kin };
+    Usual::of_peers(run, slots).correct(run, slots);
     let mut usual = Usual::of_peers(run, slots);
-    usual.correct(run, slots);
     usual.add_of_kin(run, slots);
     peers.also = usual.others(run, slots);
-    typical_segments(run, &mut peers);
+    (peers.segment, peers.is_alike) = typical_segments(run, slots);
+    typical_own_times(run, &mut peers);
     typical_finishes(run, &mut peers);
     typical_tails(run, &mut peers);
     peers
@@ -58,7 +63,7 @@ pub fn find(run: &mut Run) -> Peers {
 /// Ranks that are peers.
 struct Class {
     size: u32,
-    /// The first class that does the same but for what it exchanges with other stages.
+    /// The class that stands for all that do the same but for what they exchange with other stages.
     kin: u32,
 }
 
@@ -92,7 +97,9 @@ fn classes(run: &Run) -> (Vec<u32>, Vec<Class>) {
     (class, classes)
 }
 
-fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) {
+/// Gives each event its slot; returns those among kin.
+fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) -> Vec<u32> {
+    let mut of_kin = Vec::new();
     let mut slots: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
     let mut kin: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
     for (index, rank) in run.ranks.iter().enumerate() {
@@ -105,42 +112,52 @@ fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) {
             peers.slot.push(*slots.entry((class, role, event.kind, *count)).or_insert(next));
             let alike = if role == Role::Pp { class } else { classes[class as usize].kin };
             let next = kin.len() as u32;
-            peers.kin.push(*kin.entry((alike, role, event.kind, *count)).or_insert(next));
+            of_kin.push(*kin.entry((alike, role, event.kind, *count)).or_insert(next));
             peers.occurrence.push(*count);
             *count += 1;
         }
     }
+    of_kin
 }
 
 /// The typical value of what peers have at a place: their median, of few the least of all steps.
-fn typical(at_step: &mut [f64], at_all: &[f64]) -> f64 {
-    match at_step.len() >= FEWEST {
-        true => median(at_step),
-        false => at_all.iter().copied().fold(f64::MAX, f64::min),
-    }
+fn typical(at_step: &mut [f64], least: f64) -> f64 {
+    if at_step.len() >= FEWEST { median(at_step) } else { least }
 }
 
-/// Work is compared slot by slot: a list of all segments of a kind for each slot at once would take too much memory.
-fn typical_segments(run: &Run, peers: &mut Peers) {
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::MAX, f64::min)
+}
+
+/// The typical segment before each event, and whether most peers have it after the same.
+fn typical_segments(run: &Run, slots: Slots<'_>) -> (Vec<f64>, Vec<bool>) {
     let mut order: Vec<u32> = (0..run.events.len() as u32).collect();
-    order.sort_unstable_by_key(|&index| (peers.slot[index as usize], run.events[index as usize].step, index));
-    peers.segment = vec![f64::NAN; run.events.len()];
-    let slots = Slots { own: &peers.slot, kin: &peers.kin };
+    order.sort_unstable_by_key(|&index| (slots.own[index as usize], run.events[index as usize].step, index));
+    let mut found = (vec![f64::NAN; run.events.len()], vec![false; run.events.len()]);
     for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
-        typical_of_slot(run, slots, of_slot, &mut peers.segment);
+        typical_of_slot(run, slots, of_slot, &mut found);
     }
+    found
 }
 
-/// Work after one predecessor isn't comparable with work after another: it is compared with that of peers after the
-/// same, in the same step or else in all steps, where there are enough of them. The events come in the order of steps.
-fn typical_of_slot(run: &Run, slots: Slots<'_>, events: &[u32], found: &mut [f64]) {
+/// Finds what is typical in a slot, whose events come in the order of steps. Work after one predecessor isn't comparable
+/// with work after another: where most events come after the same, they are compared with one another alone. Of the
+/// others that can't be said: where few ranks are slow, that is why they come after something else.
+fn typical_of_slot(
+    run: &Run,
+    slots: Slots<'_>,
+    events: &[u32],
+    (found, is_alike): &mut (Vec<f64>, Vec<bool>),
+) {
     let event = |index: &u32| &run.events[*index as usize];
     let segments =
         |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
     let is_of_one_step = |a: &u32, b: &u32| event(a).step == event(b).step;
-    let of_all = segments(events);
+    let least = least(&segments(events));
+    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
     for of_step in events.chunk_by(is_of_one_step) {
-        let typical = typical(&mut segments(of_step), &of_all);
+        counts.insert(event(&of_step[0]).step, of_step.len());
+        let typical = typical(&mut segments(of_step), least);
         of_step.iter().for_each(|it| found[*it as usize] = typical);
     }
     let mut alike: BTreeMap<Option<Place>, Vec<u32>> = BTreeMap::new();
@@ -148,31 +165,60 @@ fn typical_of_slot(run: &Run, slots: Slots<'_>, events: &[u32], found: &mut [f64
         let after = event(index).pred.map(|pred| slots.place(run, event(index), pred));
         alike.entry(after).or_default().push(*index);
     }
-    for events in alike.values().filter(|_| alike.len() > 1) {
-        let ranks: BTreeSet<u32> = events.iter().map(|it| event(it).rank).collect();
-        let of_all = (ranks.len() >= FEWEST).then(|| median(&mut segments(events)));
-        for of_step in events.chunk_by(is_of_one_step) {
-            let of_step_alone = (of_step.len() >= FEWEST).then(|| median(&mut segments(of_step)));
-            if let Some(typical) = of_step_alone.or(of_all) {
+    for alike in alike.into_values() {
+        for of_step in alike.chunk_by(is_of_one_step) {
+            if 2 * of_step.len() < counts[&event(&of_step[0]).step] {
+                continue;
+            }
+            of_step.iter().for_each(|it| is_alike[*it as usize] = true);
+            if of_step.len() >= FEWEST {
+                let typical = median(&mut segments(of_step));
                 of_step.iter().for_each(|it| found[*it as usize] = typical);
             }
         }
     }
 }
 
+/// The time of a rank's own in each of its steps: under computing tasks, or with nothing on the device, in nanoseconds.
+pub fn own_times(rank: &crate::run::Rank) -> impl Iterator<Item = (i32, f64)> + '_ {
+    let idle = rank.idle_ns.iter().copied().chain(std::iter::repeat(0));
+    let of_step = |(step, idle): (&crate::rows::StepRow, i64)| {
+        let compute = rank.compute_ns.get(&step.step).copied().unwrap_or_default();
+        (step.step, compute as f64 + idle as f64)
+    };
+    rank.steps.iter().zip(idle).map(of_step)
+}
+
+fn typical_own_times(run: &Run, peers: &mut Peers) {
+    let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
+    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
+    for (rank, class) in run.ranks.iter().zip(&peers.class) {
+        for (step, own) in own_times(rank) {
+            of_steps.entry((*class, step)).or_default().push(own);
+            let least = least.entry(*class).or_insert(f64::MAX);
+            *least = least.min(own);
+        }
+    }
+    let typical: BTreeMap<(u32, i32), f64> =
+        of_steps.into_iter().map(|(key, mut values)| (key, typical(&mut values, least[&key.0]))).collect();
+    let of_rank = |(rank, class): (&crate::run::Rank, &u32)| {
+        own_times(rank).map(|(step, _)| typical[&(*class, step)]).collect()
+    };
+    peers.own = run.ranks.iter().zip(&peers.class).map(of_rank).collect();
+}
+
 fn typical_finishes(run: &Run, peers: &mut Peers) {
     let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
-    let mut of_classes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
     for (rank, class) in run.ranks.iter().zip(&peers.class) {
         for finish in &rank.finishes {
             of_steps.entry((*class, finish.step)).or_default().push(finish.segment_ns as f64);
-            of_classes.entry(*class).or_default().push(finish.segment_ns as f64);
+            let least = least.entry(*class).or_insert(f64::MAX);
+            *least = least.min(finish.segment_ns as f64);
         }
     }
-    let typical: BTreeMap<(u32, i32), f64> = of_steps
-        .into_iter()
-        .map(|(key, mut values)| (key, typical(&mut values, &of_classes[&key.0])))
-        .collect();
+    let typical: BTreeMap<(u32, i32), f64> =
+        of_steps.into_iter().map(|(key, mut values)| (key, typical(&mut values, least[&key.0]))).collect();
     let of_rank = |(rank, class): (&crate::run::Rank, &u32)| {
         rank.finishes.iter().map(|finish| typical[&(*class, finish.step)]).collect()
     };

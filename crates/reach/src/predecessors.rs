@@ -20,13 +20,13 @@ pub struct Slots<'s> {
     pub kin: &'s [u32],
 }
 
-/// Where a predecessor stands, seen from its event: its slot among kin, and how many steps before.
+/// Where a predecessor stands, seen from its event: its slot among kin, and by how much the number of its step is less.
 pub type Place = (u32, i32);
 
 impl Slots<'_> {
     /// The place of an event's predecessor.
     pub fn place(self, run: &Run, event: &Event, pred: u32) -> Place {
-        (self.kin[pred as usize], event.step - run.events[pred as usize].step)
+        (self.kin[pred as usize], event.step.wrapping_sub(run.events[pred as usize].step))
     }
 }
 
@@ -125,9 +125,10 @@ impl Usual {
         let event = &run.events[index];
         let found = event.pred?;
         let found = (slots.place(run, event, found), found);
+        // A predecessor may end after the start, by the steps of a clock.
         let off = |pred: u32, segment: f64| {
-            let measured = room(run, event, pred);
-            (measured >= 0).then_some((measured as f64 - segment).abs())
+            let measured = room(run, event, pred) as f64;
+            (measured >= -NEAR_NS).then_some((measured - segment).abs())
         };
         let explains =
             |pred: u32, segment: f64| off(pred, segment).filter(|off| *off <= NEAR_NS + NEAR * segment);
@@ -136,7 +137,8 @@ impl Usual {
             if place == found.0 && explains(found.1, segment).is_some() {
                 return None;
             }
-            let other = places.pred(event, place).filter(|other| *other != found.1);
+            let other = places.pred(event, place);
+            let other = other.filter(|other| *other != found.1 && room(run, event, *other) >= 0);
             let explained = other.and_then(|other| Some((explains(other, segment)?, other)));
             best = best.into_iter().chain(explained).min_by(|a, b| a.0.total_cmp(&b.0));
         }
@@ -167,7 +169,7 @@ impl Usual {
 
 /// The time between an event's start and the end of another of the same rank, in nanoseconds.
 fn room(run: &Run, event: &Event, pred: u32) -> i64 {
-    event.start_ns - run.events[pred as usize].end_ns()
+    event.start_ns.saturating_sub(run.events[pred as usize].end_ns())
 }
 
 /// Visits all events with those of the same rank so far.
@@ -193,6 +195,6 @@ impl Places {
 
     /// The event at a place before another.
     fn pred(&self, event: &Event, (slot, back): Place) -> Option<u32> {
-        self.0.get(&(slot, event.step - back)).copied()
+        self.0.get(&(slot, event.step.wrapping_sub(back))).copied()
     }
 }

@@ -42,17 +42,17 @@ pub struct Scenario {
     pub ranks: Choice,
     /// The groups, by their indices.
     pub groups: Choice,
-    /// Parts before which there is other work than was measured: more, because somebody has less.
+    /// Parts before which there is more work than was measured, because somebody else has less.
     pub moved: Vec<Moved>,
 }
 
-/// The work before a part in a collective, if work were spread otherwise over the ranks.
+/// Work before a part in a collective that there is more of, if work were spread otherwise over the ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moved {
     /// The part, as an index of [`Run::events`].
     pub event: u32,
-    /// The segment before it, in nanoseconds.
-    pub segment_ns: f64,
+    /// By how much longer the segment before it is, in nanoseconds.
+    pub more_ns: f64,
 }
 
 /// How many scenarios run in one pass: two passes at a time take 64 bytes a part in a collective.
@@ -119,7 +119,7 @@ fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
     for (lane, scenario) in scenarios.iter().enumerate() {
         for it in &scenario.moved {
             let measured = run.events[it.event as usize].segment_ns as f64;
-            segments.entry(it.event).or_insert([measured; LANES])[lane] = it.segment_ns;
+            segments.entry(it.event).or_insert([measured; LANES])[lane] += it.more_ns;
         }
     }
     segments

@@ -2,7 +2,7 @@
 
 use crate::links::{Ends, SlowLink, slow_links};
 use crate::noise;
-use crate::peers::Peers;
+use crate::peers::{Peers, own_times};
 use crate::read::OperatorKey;
 use crate::replay::{Choice, Moved, Scenario, StepEnds, replay};
 use crate::run::Run;
@@ -320,11 +320,44 @@ pub fn of_ranks(run: &Run, peers: &Peers) -> Vec<Suspect> {
     (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank, steps)).collect()
 }
 
-fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
-    let mut excess = Excess::default();
-    for index in run.ranks[rank].events.clone() {
-        excess.add(run.events[index].step, run.events[index].segment_ns as f64, peers.segment[index]);
+/// By how much a rank's own work exceeds that of its peers in all steps, in nanoseconds.
+pub fn excess_of_rank(run: &Run, peers: &Peers, rank: usize) -> f64 {
+    own_excess(run, peers, rank).sum
+}
+
+/// The excess of a step is that of the work before collectives, where it is comparable, or that of all the rank's own
+/// time, whichever is more: the one misses work that is done while others are waited for, and work without a collective
+/// behind it, the other what the rank has less to do elsewhere.
+fn own_excess(run: &Run, peers: &Peers, rank: usize) -> Excess {
+    let mut excess = excess_before_collectives(run, peers, rank);
+    for ((step, own), typical) in own_times(&run.ranks[rank]).zip(&peers.own[rank]) {
+        let known = excess.of_steps.get(&step).copied().unwrap_or_default();
+        excess.add(step, own - typical, known);
     }
+    excess
+}
+
+/// Where collectives run in the background, the same work lies before several of them: each moment counts once.
+fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
+    let beyond = |index: usize| {
+        let event = &run.events[index];
+        let excess = event.segment_ns as f64 - peers.segment[index];
+        (excess > 0.0 && peers.is_alike[index])
+            .then(|| (event.start_ns.saturating_sub(event.segment_ns) as f64, excess, event.step))
+    };
+    let mut all: Vec<(f64, f64, i32)> = run.ranks[rank].events.clone().filter_map(beyond).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut found, mut counted_until) = (Excess::default(), f64::MIN);
+    for (begin, excess, step) in all {
+        let end = begin + excess;
+        found.add(step, end, counted_until.max(begin));
+        counted_until = counted_until.max(end);
+    }
+    found
+}
+
+fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
+    let excess = own_excess(run, peers, rank);
     let is_weak = peers.sizes[peers.class[rank] as usize] < 3;
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }

@@ -6,7 +6,7 @@ use opscope_trace::{
     Places, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
-use super::rows::{Break, Part, Rows, cell, is_of_units, number};
+use super::rows::{About, Break, Cells, Part, Row, Rows, cell, number};
 use crate::reading::Stop;
 
 /// Bytes that are no such table.
@@ -83,18 +83,18 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let names: Vec<String> =
         headings.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
     let columns = Columns::of(&names);
-    let quantities = columns.quantities(&names);
+    let quantities = quantities(&names);
     let numbers = match columns.value {
         Some(value) => vec![value],
         None => quantities.iter().map(|quantity| quantity.column).collect(),
     };
-    let rows = Rows { text: rows, headings, numbers };
+    let rows = Rows { text: rows, headings, about: columns.about, numbers, stop };
     let read = |is_in_blocks: bool| {
-        let mut kernels = Kernels::new(&columns);
+        let mut kernels = Kernels::default();
         let mut quantities = quantities.clone();
         let each = |part: &mut Part| match stop.is_wanted() {
             true => Err(Break::Stopped),
-            false => kernels.take(part, rows.numbers.len(), &mut quantities),
+            false => kernels.take(part, rows.numbers.len(), &mut quantities, columns.value.is_none()),
         };
         if is_in_blocks { rows.in_blocks(each) } else { rows.in_turn(each) }?;
         Ok(kernels.finish())
@@ -107,46 +107,33 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     trace.map_err(|_| ReadError::Stopped)
 }
 
-/// The places of the columns that say what a kernel was; those that are missing are none.
+/// The places of the columns.
 struct Columns {
-    id: Option<usize>,
-    process: Option<usize>,
-    kernel: Option<usize>,
-    device: Option<usize>,
-    stream: Option<usize>,
-    /// Name, unit and value of the quantity of a row, where each has its own.
-    name: Option<usize>,
-    unit: Option<usize>,
+    /// Of those that say what a kernel was, in the order of [`About`]; those that are missing are none.
+    about: [Option<usize>; 7],
+    /// The value of the quantity of a row, where each has its own.
     value: Option<usize>,
 }
 
 impl Columns {
     fn of(names: &[String]) -> Self {
         let place = |name: &str| names.iter().position(|known| known == name);
-        Self {
-            id: place("ID"),
-            process: place("Process ID"),
-            kernel: place("Kernel Name"),
-            device: place("Device"),
-            stream: place("Stream"),
-            name: place("Metric Name"),
-            unit: place("Metric Unit"),
-            value: place("Metric Value"),
-        }
+        let about = ["ID", "Process ID", "Kernel Name", "Device", "Stream", "Metric Name", "Metric Unit"];
+        Self { about: about.map(place), value: place("Metric Value") }
     }
+}
 
-    /// The columns that are quantities, their units not yet told.
-    fn quantities<'n>(&self, names: &'n [String]) -> Vec<ColumnQuantity<'n>> {
-        let quantities = names.iter().enumerate().filter(|(_, name)| !ABOUT.contains(&name.as_str()));
-        let new = |(column, name): (usize, &'n String)| ColumnQuantity {
-            column,
-            name,
-            is_duration: DURATION.contains(&name.as_str()),
-            unit: String::new(),
-            metric: None,
-        };
-        quantities.map(new).collect()
-    }
+/// The columns that are quantities, their units not yet told.
+fn quantities(names: &[String]) -> Vec<ColumnQuantity<'_>> {
+    let quantities = names.iter().enumerate().filter(|(_, name)| !ABOUT.contains(&name.as_str()));
+    let new = |(column, name): (usize, &'_ String)| ColumnQuantity {
+        column,
+        name: &names[column],
+        is_duration: DURATION.contains(&name.as_str()),
+        unit: String::new(),
+        metric: None,
+    };
+    quantities.map(new).collect()
 }
 
 /// A quantity that has a column of its own.
@@ -162,14 +149,14 @@ struct ColumnQuantity<'n> {
 
 impl ColumnQuantity<'_> {
     fn take_unit(&mut self, units: &ByteRecord) {
-        self.unit = String::from_utf8_lossy(cell(units, Some(self.column))).into_owned();
+        self.unit = String::from_utf8_lossy(cell(units, self.column)).into_owned();
         self.metric = None;
     }
 }
 
 /// Kernels while they are read.
-struct Kernels<'c> {
-    columns: &'c Columns,
+#[derive(Default)]
+struct Kernels {
     trace: Trace,
     places: Places,
     operators: NumberMap<StringId, OperatorId>,
@@ -197,50 +184,33 @@ struct Kernel {
     values: Vec<f64>,
 }
 
-impl<'c> Kernels<'c> {
-    fn new(columns: &'c Columns) -> Self {
-        Self {
-            columns,
-            trace: Trace::new(),
-            places: Places::default(),
-            operators: NumberMap::default(),
-            metrics: ByteMap::default(),
-            open: None,
-            metrics_of_row: Vec::new(),
-            values_of_row: Vec::new(),
-            end: Nanoseconds::ZERO,
-            has_duration: false,
-            unreadable: 0,
-            no_number: 0,
-        }
-    }
-
-    /// Adds what the rows of a part say, of which each has so many numbers.
+impl Kernels {
+    /// Adds what the rows of a part say, of which each has so many numbers: of one kernel, or of one quantity.
     fn take(
         &mut self,
         part: &Part,
         numbers: usize,
         quantities: &mut [ColumnQuantity<'_>],
+        is_of_kernels: bool,
     ) -> Result<(), Break> {
         if part.is_within_cell {
             return Err(Break::WithinCell);
         }
         self.unreadable += part.unreadable;
         self.no_number += part.no_number;
-        for (row, record) in part.records().iter().enumerate() {
-            let values = &part.numbers[row * numbers..(row + 1) * numbers];
-            match (is_of_units(record), self.columns.value) {
-                (true, _) => quantities.iter_mut().for_each(|column| column.take_unit(record)),
-                (false, Some(_)) => self.quantity(record, values[0]),
-                (false, None) => self.row(record, values, quantities),
+        for row in part.rows(numbers) {
+            match row {
+                Row::Units(units) => quantities.iter_mut().for_each(|column| column.take_unit(units)),
+                Row::Kernel(about, values) if is_of_kernels => self.row(about, values, quantities),
+                Row::Kernel(about, values) => self.quantity(about, values[0]),
             }
         }
         Ok(())
     }
 
     /// A kernel with all its quantities, of which those that it hasn't are no numbers.
-    fn row(&mut self, record: &ByteRecord, values_of_all: &[f64], quantities: &mut [ColumnQuantity<'_>]) {
-        let task = self.begin(record);
+    fn row(&mut self, about: Cells<'_>, values_of_all: &[f64], quantities: &mut [ColumnQuantity<'_>]) {
+        let task = self.begin(about);
         let mut metrics = std::mem::take(&mut self.metrics_of_row);
         let mut values = std::mem::take(&mut self.values_of_row);
         metrics.clear();
@@ -261,20 +231,19 @@ impl<'c> Kernels<'c> {
     }
 
     /// One quantity of a kernel; those of one kernel follow one another.
-    fn quantity(&mut self, record: &ByteRecord, value: f64) {
-        let Columns { id, process, name, unit, .. } = *self.columns;
-        let is_of_kernel =
-            |open: &Kernel| open.id == cell(record, id) && open.process == cell(record, process);
+    fn quantity(&mut self, about: Cells<'_>, value: f64) {
+        let [id, process] = [About::Id, About::Process].map(|it| about.get(it));
+        let is_of_kernel = |open: &Kernel| open.id == id && open.process == process;
         if !self.open.as_ref().is_some_and(is_of_kernel) {
             self.close();
-            let task = self.begin(record);
-            let [id, process] = [id, process].map(|column| cell(record, column).to_vec());
+            let task = self.begin(about);
+            let [id, process] = [id, process].map(<[u8]>::to_vec);
             self.open = Some(Kernel { id, process, task, metrics: Vec::new(), values: Vec::new() });
         }
         if value.is_nan() {
             return;
         }
-        let [name, unit] = [name, unit].map(|column| String::from_utf8_lossy(cell(record, column)));
+        let [name, unit] = [About::Name, About::Unit].map(|it| String::from_utf8_lossy(about.get(it)));
         let metric = self.metric(&name, &unit);
         if let Some(mut open) = self.open.take() {
             if DURATION.contains(&&*name) {
@@ -287,12 +256,11 @@ impl<'c> Kernels<'c> {
     }
 
     /// Adds the task of a kernel, of which no quantity is known yet.
-    fn begin(&mut self, record: &ByteRecord) -> TaskId {
-        let Columns { kernel, device, stream, .. } = *self.columns;
-        let number = |column| number(cell(record, column)).filter(|number| *number >= 0.0).unwrap_or(0.0);
-        let (device, stream) = (number(device) as u32, number(stream) as u64);
+    fn begin(&mut self, about: Cells<'_>) -> TaskId {
+        let number = |it| number(about.get(it)).filter(|number| *number >= 0.0).unwrap_or(0.0);
+        let (device, stream) = (number(About::Device) as u32, number(About::Stream) as u64);
         let trace = &mut self.trace;
-        let name = trace.strings.intern(&String::from_utf8_lossy(cell(record, kernel)));
+        let name = trace.strings.intern(&String::from_utf8_lossy(about.get(About::Kernel)));
         let operator =
             *self.operators.entry(name).or_insert_with(|| trace.operators.push(Operator::new(name, name)));
         let device = self.places.device(trace, DeviceKind::Gpu, device, "");

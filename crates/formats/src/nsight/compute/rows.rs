@@ -2,14 +2,35 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
+use crate::reading::Stop;
+
+/// The cells of a row that say what a kernel was, and which quantity a row of its own has.
+#[derive(Clone, Copy, Debug)]
+pub enum About {
+    Id,
+    Process,
+    Kernel,
+    Device,
+    Stream,
+    Name,
+    Unit,
+}
+
+/// How many there are.
+const ABOUT: usize = About::Unit as usize + 1;
+
 /// Rows of a table behind its heading.
 pub struct Rows<'t> {
     /// Their text.
     pub text: &'t [u8],
     /// The heading, which the output of a further program begins with again.
     pub headings: ByteRecord,
+    /// The columns of [`About`], in its order; those that are missing are none.
+    pub about: [Option<usize>; ABOUT],
     /// The columns of numbers.
     pub numbers: Vec<usize>,
+    /// Whether it is wanted that no more rows are read.
+    pub stop: &'t Stop,
 }
 
 /// The reason why rows aren't taken on.
@@ -21,14 +42,17 @@ pub enum Break {
     WithinCell,
 }
 
-/// Some rows. Parts are used again, because fresh memory costs more than to fill it.
+/// Some rows, of which only the cells are kept that anything is made of. Parts are used again, because fresh memory
+/// costs more than to fill it.
 #[derive(Default)]
 pub struct Part {
-    /// Room for rows, of which the first are filled.
-    room: Vec<ByteRecord>,
-    filled: usize,
+    /// The cells of all rows that say what kernels were, end to end, and where each ends.
+    cells: Vec<u8>,
+    ends: Vec<u32>,
     /// The numbers of all rows, row by row; NaN where there is none.
-    pub numbers: Vec<f64>,
+    numbers: Vec<f64>,
+    /// Rows with the units of columns, each with the number of kernels' rows before.
+    units: Vec<(usize, ByteRecord)>,
     /// Lines that are no rows.
     pub unreadable: u64,
     /// Cells that should have a number and have something else.
@@ -37,50 +61,106 @@ pub struct Part {
     pub is_within_cell: bool,
 }
 
+/// A row of a part.
+pub enum Row<'p> {
+    /// The units of the columns.
+    Units(&'p ByteRecord),
+    /// What a kernel was, and its numbers.
+    Kernel(Cells<'p>, &'p [f64]),
+}
+
+/// The cells of a row that say what a kernel was.
+#[derive(Clone, Copy)]
+pub struct Cells<'p> {
+    part: &'p Part,
+    row: usize,
+}
+
+impl<'p> Cells<'p> {
+    /// A cell without the blanks around it; empty where there is no such column.
+    pub fn get(self, about: About) -> &'p [u8] {
+        let place = self.row * ABOUT + about as usize;
+        let begin = place.checked_sub(1).map_or(0, |before| self.part.ends[before]);
+        &self.part.cells[begin as usize..self.part.ends[place] as usize]
+    }
+}
+
 impl Part {
-    /// The rows.
-    pub fn records(&self) -> &[ByteRecord] {
-        &self.room[..self.filled]
+    /// All rows in order, of which each has so many numbers.
+    pub fn rows(&self, numbers: usize) -> impl Iterator<Item = Row<'_>> {
+        let mut units = self.units.iter().peekable();
+        let mut row = 0;
+        std::iter::from_fn(move || {
+            if let Some((_, record)) = units.next_if(|(before, _)| *before == row) {
+                return Some(Row::Units(record));
+            }
+            let cells = (row < self.ends.len() / ABOUT).then_some(Cells { part: self, row })?;
+            row += 1;
+            Some(Row::Kernel(cells, &self.numbers[(row - 1) * numbers..row * numbers]))
+        })
     }
 
-    /// Fills the part with so many rows at most; false at the end of the text.
+    /// Fills the part with rows of so many bytes at most, or one; false at the end of the text, or where it is to stop.
     fn fill(&mut self, reader: &mut Reader<&[u8]>, rows: &Rows<'_>, most: usize) -> bool {
-        (self.filled, self.unreadable, self.no_number, self.is_within_cell) = (0, 0, 0, false);
-        self.numbers.clear();
-        while self.filled < most {
-            if self.room.len() == self.filled {
-                self.room.push(ByteRecord::new());
-            }
-            let record = &mut self.room[self.filled];
-            match reader.read_byte_record(record) {
+        /// So many records are read before anyone asks whether to stop.
+        const AT_ONCE: usize = 4096;
+        *self = Self {
+            cells: emptied(&mut self.cells),
+            ends: emptied(&mut self.ends),
+            numbers: emptied(&mut self.numbers),
+            ..Self::default()
+        };
+        let end = reader.position().byte().saturating_add(most as u64);
+        let mut record = ByteRecord::new();
+        for count in 1_usize.. {
+            match reader.read_byte_record(&mut record) {
                 Ok(false) => return false,
-                Ok(true) if *record == rows.headings => {}
-                Ok(true) if record.len() == rows.headings.len() => {
-                    self.take_numbers(&rows.numbers);
-                    self.filled += 1;
-                }
+                Ok(true) if record == rows.headings => {}
+                Ok(true) if record.len() == rows.headings.len() => self.take(&record, rows),
                 // Anything else that the program printed.
                 Ok(true) | Err(_) => self.unreadable += 1,
+            }
+            if count.is_multiple_of(AT_ONCE) && rows.stop.is_wanted() {
+                return false;
+            }
+            if reader.position().byte() >= end {
+                break;
             }
         }
         true
     }
 
-    /// Reads the numbers of the last row; one of units has none.
-    fn take_numbers(&mut self, columns: &[usize]) {
-        let record = &self.room[self.filled];
-        if is_of_units(record) {
-            self.numbers.extend(columns.iter().map(|_| f64::NAN));
+    fn take(&mut self, record: &ByteRecord, rows: &Rows<'_>) {
+        if record.get(0).is_some_and(|id| id.trim_ascii().is_empty()) {
+            self.units.push((self.ends.len() / ABOUT, record.clone()));
             return;
         }
-        for column in columns {
-            let cell = cell(record, Some(*column));
+        // Where a cell ends is kept as a number of 32 bits.
+        if self.cells.len() + record.as_slice().len() > u32::MAX as usize {
+            self.unreadable += 1;
+            return;
+        }
+        for column in rows.about {
+            self.cells.extend_from_slice(column.map_or(&[], |column| cell(record, column)));
+            self.ends.push(self.cells.len() as u32);
+        }
+        for &column in &rows.numbers {
+            let cell = cell(record, column);
             let value = number(cell);
             self.no_number += u64::from(value.is_none() && !cell.is_empty());
             self.numbers.push(value.unwrap_or(f64::NAN));
         }
     }
 }
+
+/// A list without what was in it, with its room.
+fn emptied<T>(list: &mut Vec<T>) -> Vec<T> {
+    list.clear();
+    std::mem::take(list)
+}
+
+/// The bytes of a block, at least; on every machine the same, so that all read the same.
+const BLOCK: usize = 1 << 20;
 
 impl Rows<'_> {
     /// Hands on all rows in order, block by block, which all cores cut into cells.
@@ -94,10 +174,15 @@ impl Rows<'_> {
             let block = &self.text[begin..ends[number]];
             part.fill(&mut reader(block), self, usize::MAX);
             // Cells have quotes in pairs, those within them as well.
-            part.is_within_cell =
-                ends.len() > 1 && block.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
+            let has_odd_quotes = || block.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
+            part.is_within_cell = number + 1 < ends.len() && has_odd_quotes();
         };
-        opscope_parallel::parts(ends.len(), produce, each)
+        // Lines that begin otherwise than rows do leave a block that takes too much memory.
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        match begins.zip(&ends).any(|(begin, end)| end - begin > 4 * BLOCK) {
+            true => Err(Break::WithinCell),
+            false => opscope_parallel::parts(ends.len(), produce, each),
+        }
     }
 
     /// Hands on all rows in order, one after another.
@@ -105,11 +190,9 @@ impl Rows<'_> {
     /// # Errors
     /// The first of `each`.
     pub fn in_turn(&self, mut each: impl FnMut(&mut Part) -> Result<(), Break>) -> Result<(), Break> {
-        /// Rows that are handed on at once.
-        const AT_ONCE: usize = 4096;
         let (mut part, mut reader) = (Part::default(), reader(self.text));
         loop {
-            let more = part.fill(&mut reader, self, AT_ONCE);
+            let more = part.fill(&mut reader, self, BLOCK);
             each(&mut part)?;
             if !more {
                 return Ok(());
@@ -119,8 +202,6 @@ impl Rows<'_> {
 
     /// The ends of blocks: of lines before others that begin as a row does.
     fn ends(&self) -> Vec<usize> {
-        /// The bytes of a block, at least; on every machine the same, so that all read the same.
-        const BLOCK: usize = 1 << 20;
         let begins_row = |line: &[u8]| match line {
             [b'"', digit, ..] | [digit, ..] => digit.is_ascii_digit(),
             [] => false,
@@ -144,14 +225,9 @@ fn reader(text: &[u8]) -> Reader<&[u8]> {
     ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text)
 }
 
-/// Whether a row has the units of the columns, and not a kernel.
-pub fn is_of_units(record: &ByteRecord) -> bool {
-    record.get(0).is_some_and(|id| id.trim_ascii().is_empty())
-}
-
-/// A cell without the blanks around it; empty where there is no such column.
-pub fn cell(record: &ByteRecord, column: Option<usize>) -> &[u8] {
-    column.and_then(|column| record.get(column)).unwrap_or_default().trim_ascii()
+/// A cell without the blanks around it.
+pub fn cell(record: &ByteRecord, column: usize) -> &[u8] {
+    record.get(column).unwrap_or_default().trim_ascii()
 }
 
 /// A number, with commas between its thousands or without.

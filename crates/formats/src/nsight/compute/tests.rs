@@ -3,6 +3,7 @@
 use opscope_trace::*;
 use proptest::prelude::*;
 
+use super::rows::{Break, Rows};
 use super::{looks_like, read};
 use crate::reading::Stop;
 
@@ -67,13 +68,41 @@ fn many(process: impl Fn(usize) -> String) -> String {
     text
 }
 
+/// Whether a page can be cut into blocks, and how many there are.
+fn blocks(text: &str) -> (Result<(), Break>, usize) {
+    let body = text.find("\"1\",\"7\"").unwrap();
+    let headings = csv::ByteRecord::from(vec![""; 14]);
+    let stop = Stop::default();
+    let rows = Rows {
+        text: &text.as_bytes()[body..],
+        headings,
+        about: [Some(0); 7],
+        numbers: vec![11],
+        stop: &stop,
+    };
+    let mut count = 0;
+    let all = rows.in_blocks(|part| {
+        count += 1;
+        if part.is_within_cell { Err(Break::WithinCell) } else { Ok(()) }
+    });
+    (all, count)
+}
+
 #[test]
 fn a_page_of_several_blocks_is_read_as_one_after_another() {
-    // A cell of several lines, of which one begins as a row does, is one cell wherever a block would end.
-    let rows = format!("app{}", "\n12,34".repeat(400_000));
-    for (what, within) in [("plain", "app"), ("lines", "app\n12,\n"), ("rows", rows.as_str())] {
-        let text = many(|number| if number == 5 { within.to_owned() } else { "app".to_owned() });
-        assert!(text.len() > 3 << 20);
+    let plain = many(|_| "app".to_owned());
+    let heading = RAW.lines().nth(2).unwrap();
+    let again = plain.replacen("\n\"30000\"", &format!("\n{heading}\n\"30000\""), 1);
+    // A cell of several lines, of which each begins as a row does, is one cell wherever a block would end.
+    let lines = format!("app{}", "\n12,34".repeat(400_000));
+    let within = many(|number| if number == 5 { lines.clone() } else { "app".to_owned() });
+    let strange = plain.replace("\n\"", "\n \"");
+    assert!(matches!(blocks(&plain), (Ok(()), 3..)), "{:?}", blocks(&plain));
+    assert_eq!(blocks(&within).0, Err(Break::WithinCell));
+    assert_eq!(blocks(&strange), (Err(Break::WithinCell), 0));
+    for (what, text) in
+        [("CRLF", plain.replace('\n', "\r\n")), ("plain", plain), ("again", again), ("within", within)]
+    {
         let trace = read(text.as_bytes(), &Stop::default()).unwrap();
         assert_eq!((trace.tasks.len(), trace.readings.len()), (40_000, 40_000), "{what}");
         assert_eq!(trace.tasks.start()[2], Nanoseconds(2_500 + 1_000_250), "{what}");
