@@ -3,7 +3,9 @@
 
     cargo build --release -p opscope
     python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
-        [--format db|text]
+        [--format db|text] [--layouts usual|mixed]
+
+With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts.
 
 For each number of ranks and each seed, `opscope sample cluster` makes a collection with up to five faults that the seed
 chooses, of random kinds, places and sizes, and `opscope cluster --json` is asked about it. A fault whose true saving is
@@ -37,6 +39,10 @@ def random_faults(chance, ranks, layout):
     free = list(range(ranks))
     chance.shuffle(free)
     kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input"]
+    if layout["ep"] < 2:
+        kinds.remove("more-tokens")
+    if layout["dp"] < 2:
+        kinds.remove("slow-link")
     faults = []
     for kind in chance.sample(kinds, chance.randint(1, len(kinds))):
         rank = free.pop()
@@ -56,6 +62,15 @@ def random_faults(chance, ranks, layout):
     return faults
 
 
+def random_layout(chance, ranks):
+    """A layout of so many ranks: how many share tensors, how many stages there are, how many share experts."""
+    tensor, stages = chance.choice([1, 2, 4, 8]), chance.choice([1, 2, 4])
+    while tensor * stages > ranks // 2:
+        tensor, stages = max(tensor // 2, 1), max(stages // 2, 1)
+    copies = ranks // tensor // stages
+    return {"tp": tensor, "pp": stages, "dp": copies, "ep": chance.choice([it for it in (1, 2, 4, 8) if copies % it == 0])}
+
+
 def asked(program, words):
     """What the program prints."""
     answer = subprocess.run([program, *words], capture_output=True, text=True)
@@ -64,10 +79,11 @@ def asked(program, words):
     return answer.stdout
 
 
-def examined(program, folder, ranks, seed, faults, form):
+def examined(program, folder, ranks, seed, faults, form, layout=None):
     """The truth about a collection, and what the program makes of it."""
     words = [word for fault in faults or ["none"] for word in ("--fault", fault)]
-    made = ["sample", "cluster", "-o", str(folder), "--ranks", str(ranks), "--seed", str(seed), "--format", form]
+    size = ["--layout", ",".join(f"{name}={count}" for name, count in layout.items())] if layout else ["--ranks", str(ranks)]
+    made = ["sample", "cluster", "-o", str(folder), *size, "--seed", str(seed), "--format", form]
     path = pathlib.Path(asked(program, [*made, *words, "--quiet"]).strip())
     try:
         truth = json.loads((path / "truth.json").read_text())
@@ -137,6 +153,7 @@ def main():
     arguments.add_argument("--ranks", default="8,64,512")
     arguments.add_argument("--seeds", default="1-30", help="the first and the last")
     arguments.add_argument("--format", default="db", choices=["db", "text"])
+    arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed"])
     chosen = arguments.parse_args()
     first, last = map(int, chosen.seeds.split("-"))
     causes = CAUSES if chosen.format == "db" else CAUSES_OF_TEXT
@@ -145,15 +162,19 @@ def main():
         for ranks in map(int, chosen.ranks.split(",")):
             keys = ["due", "found", "named", "rightly named", "savings", "right savings", "causes", "right causes"]
             count, healthy, wrong = dict.fromkeys(keys, 0), 0, 0
-            layout, _ = examined(chosen.program, folder, ranks, 0, [], chosen.format)
+            usual = examined(chosen.program, folder, ranks, 0, [], chosen.format)[0]["layout"]
             for seed in range(first, last + 1):
                 chance = random.Random(f"{ranks} {seed}")
-                faults = random_faults(chance, ranks, layout["layout"])
-                mistakes = judged(*examined(chosen.program, folder, ranks, seed, faults, chosen.format), count, causes)
+                layout = usual if chosen.layouts == "usual" else random_layout(chance, ranks)
+                faults = random_faults(chance, ranks, layout)
+                about = [ranks, seed, faults, chosen.format, layout]
+                mistakes = judged(*examined(chosen.program, folder, *about), count, causes)
                 wrong += len(mistakes)
                 for mistake in mistakes:
-                    print(f"{ranks} ranks, seed {seed}, {' '.join(faults)}: {mistake}")
-                _, answer = examined(chosen.program, folder, ranks, seed, [], chosen.format)
+                    size = f"{ranks} ranks" if layout is usual else f"{ranks} ranks ({layout})"
+                    print(f"{size}, seed {seed}, {' '.join(faults)}: {mistake}")
+                about[2] = []
+                _, answer = examined(chosen.program, folder, *about)
                 accused = [suspect["name"] for suspect in answer["suspects"] if suspect["named"]]
                 healthy += not accused
                 if accused:

@@ -127,6 +127,13 @@ pub struct Evidence {
     pub of_rank: Option<u32>,
 }
 
+impl Evidence {
+    /// Whether the deciding reason is known.
+    pub fn has_reason(&self) -> bool {
+        self.causes.first().is_some_and(|it| it.cause != Cause::Unknown)
+    }
+}
+
 /// How many peers a suspect is compared with.
 const PEERS: usize = 7;
 

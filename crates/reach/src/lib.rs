@@ -246,10 +246,14 @@ pub fn examine_profiles(
     let lost = Mutex::default();
     let operators = |rank: usize| profiles.operators(rank, &lost);
     let explain = |suspect: &Suspect| causes::explain(&run, &peers, &operators, suspect);
-    let mut evidence = stop.within(&costs.suspects).map(explain).collect();
+    let evidence: Vec<Evidence> = stop.within(&costs.suspects).map(explain).collect();
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
+    let suspects = std::mem::take(&mut costs.suspects).into_iter().zip(evidence);
+    let told = suspects.filter(|(it, evidence)| evidence.has_reason() || trial.is_told_without_reason(it));
+    let mut evidence;
+    (costs.suspects, evidence) = told.unzip();
     tokens::spread(&run, &trial, &operators, stop, &mut costs, &mut evidence);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);

@@ -4,10 +4,11 @@
 //! pipeline by themselves. A *slot* is a place in a step of theirs: the how-manieth collective of a use and type.
 //! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clocks::median;
 use crate::discover::Role;
+use crate::links::slow_links;
 use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
 use crate::run::Run;
@@ -56,7 +57,9 @@ pub fn find(run: &mut Run) -> Peers {
     (peers.segment, peers.is_alike) = typical_segments(run, slots);
     typical_own_times(run, &mut peers);
     typical_finishes(run, &mut peers);
-    typical_tails(run, &mut peers);
+    let classes = tail_classes(run);
+    peers.tail = typical_tails(run, &classes);
+    without_slow_links(run, &classes, &mut peers.tail);
     peers
 }
 
@@ -246,10 +249,9 @@ pub fn tail_classes(run: &Run) -> Vec<TailClass> {
     run.instances.iter().map(class).collect()
 }
 
-fn typical_tails(run: &Run, peers: &mut Peers) {
-    let classes = tail_classes(run);
+fn typical_tails(run: &Run, classes: &[TailClass]) -> Vec<f64> {
     let mut values: HashMap<TailClass, (Vec<f64>, Vec<u32>)> = HashMap::new();
-    for (instance, class) in run.instances.iter().zip(&classes) {
+    for (instance, class) in run.instances.iter().zip(classes) {
         let (tails, groups) = values.entry(*class).or_default();
         tails.push(instance.tail);
         groups.push(instance.group);
@@ -264,5 +266,29 @@ fn typical_tails(run: &Run, peers: &mut Peers) {
             (class, if groups.len() < FEWEST { tails[tails.len() / 4] } else { middle })
         })
         .collect();
-    peers.tail = classes.iter().map(|class| typical[class]).collect();
+    classes.iter().map(|class| typical[class]).collect()
+}
+
+/// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long
+/// they take without it: as much shorter as the link is slower than its like.
+fn without_slow_links(run: &Run, classes: &[TailClass], tails: &mut [f64]) {
+    let mut ratios: BTreeMap<u32, f64> = BTreeMap::new();
+    for link in slow_links(run) {
+        for group in &link.groups {
+            let ratio = ratios.entry(*group).or_insert(1.0);
+            *ratio = ratio.min(link.bandwidth / link.typical);
+        }
+    }
+    let mut others: HashMap<TailClass, BTreeSet<u32>> = HashMap::new();
+    for (instance, class) in run.instances.iter().zip(classes) {
+        let of_class = others.entry(*class).or_default();
+        if !ratios.contains_key(&instance.group) && of_class.len() < FEWEST {
+            of_class.insert(instance.group);
+        }
+    }
+    for ((instance, class), tail) in run.instances.iter().zip(classes).zip(tails) {
+        if let Some(ratio) = ratios.get(&instance.group).filter(|_| others[class].len() < FEWEST) {
+            *tail = tail.min(instance.tail * ratio);
+        }
+    }
 }

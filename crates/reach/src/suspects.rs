@@ -194,6 +194,15 @@ impl<'r> Trial<'r> {
         self.replay_error <= LARGEST_ERROR
     }
 
+    /// Whether a suspect is told of whose reason isn't known: one rank of many is always the slowest, by what sets every
+    /// device apart from the next.
+    pub fn is_told_without_reason(&self, suspect: &Suspect) -> bool {
+        /// How many times what else stands out of the noise.
+        const MORE: f64 = 3.0;
+        let cost = if suspect.is_named { suspect.saves_ns } else { suspect.alone_ns / 2.0 };
+        cost > MORE * self.least
+    }
+
     /// Whether a judged suspect is told of: it is named, or others hide its cost, but alone it would be as plain as
     /// those that are.
     pub fn is_told(&self, suspect: &Suspect) -> bool {
