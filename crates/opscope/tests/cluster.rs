@@ -132,6 +132,63 @@ fn tokens_that_one_rank_has_less_are_more_work_for_slower_ones() {
 }
 
 #[test]
+fn whoever_would_have_the_tokens_instead_is_told() {
+    let place = Place::new();
+    place.done(&[
+        "sample",
+        "cluster",
+        "-o",
+        "made",
+        "--ranks",
+        "8",
+        "--format",
+        "db",
+        "--fault",
+        "more-tokens=4:1.15",
+    ]);
+    let folder = "made/cluster_8_ranks_seed_1/db";
+    let slow = place.done(&["cluster", "slow", folder, "--rank", "4"]).stdout;
+    assert!(slow.contains("The tokens that it has too many of would be work of 6: "), "{slow}");
+    let chinese = place.done(&["cluster", "slow", folder, "--rank", "4", "--lang", "zh"]).stdout;
+    assert!(chinese.contains("token 本应由 6 处理"), "{chinese}");
+}
+
+#[test]
+fn work_before_several_transfers_in_the_background_counts_once() {
+    let place = Place::new();
+    let made = ["sample", "cluster", "-o", "made", "--layout", "tp=1,pp=1,dp=16,ep=1", "--format", "db"];
+    // One rank, and half of a host: the more are slow, the more look like the rule.
+    for (slow, name) in [(3..4, "rank 3 (host0:3)"), (0..6, "host host0")] {
+        let faults: Vec<String> = slow.map(|rank| format!("low-frequency={rank}:1.3")).collect();
+        let mut words = made.to_vec();
+        faults.iter().for_each(|fault| words.extend(["--fault", fault]));
+        place.done(&words);
+        let answer = place.done(&["cluster", "made/cluster_16_ranks_seed_1/db", "--json"]).json();
+        let suspect = &answer["suspects"][0];
+        assert_eq!((&suspect["name"], &suspect["named"]), (&name.into(), &true.into()), "{answer:#}");
+        assert_eq!(suspect["evidence"]["causes"][0]["cause"], "frequency", "{suspect:#}");
+        let [excess, saves, step] = [&suspect["excess_ns"], &suspect["saves_ns"], &answer["step_ns"]]
+            .map(|time| time.as_f64().unwrap());
+        assert!(saves > 0.15 * step, "{saves} of {step}");
+        // That of a host is the mean over all its ranks.
+        assert!((0.6..1.2).contains(&(excess / saves)), "{excess} and {saves}");
+        std::fs::remove_dir_all(place.path("made")).unwrap();
+    }
+}
+
+#[test]
+fn a_slow_link_is_named_where_all_groups_of_its_kind_use_it() {
+    let place = Place::new();
+    let made = ["sample", "cluster", "-o", "made", "--layout", "tp=1,pp=1,dp=8,ep=1", "--format", "db"];
+    place.done(&[&made[..], &["--fault", "slow-link=2-0:0.3"]].concat());
+    let answer = place.done(&["cluster", "made/cluster_8_ranks_seed_1/db", "--json"]).json();
+    let named: Vec<&Value> =
+        answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true).collect();
+    assert_eq!(named.len(), 1, "{answer:#}");
+    assert!(named[0]["name"].as_str().unwrap().starts_with("link 2 → 0 "), "{answer:#}");
+}
+
+#[test]
 fn a_transfer_that_only_ended_before_another_does_not_hold_it_up() {
     // Gradients are exchanged in the background, and on some ranks their turn comes just when a kernel ends.
     assert_sample_true("64", "26", &["late-input=5:7.6ms"]);
