@@ -128,9 +128,10 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Whether the deciding reason is known.
-    pub fn has_reason(&self) -> bool {
-        self.causes.first().is_some_and(|it| it.cause != Cause::Unknown)
+    /// Whether the operators are known, and none of the reasons is theirs.
+    pub fn is_without_reason(&self) -> bool {
+        let is_unknown = self.causes.first().is_none_or(|it| it.cause == Cause::Unknown);
+        is_unknown && !self.differences.is_empty()
     }
 }
 

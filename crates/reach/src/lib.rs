@@ -251,7 +251,8 @@ pub fn examine_profiles(
         return Err(ReachError::Interrupted);
     }
     let suspects = std::mem::take(&mut costs.suspects).into_iter().zip(evidence);
-    let told = suspects.filter(|(it, evidence)| evidence.has_reason() || trial.is_told_without_reason(it));
+    let told =
+        suspects.filter(|(it, evidence)| !evidence.is_without_reason() || trial.is_told_without_reason(it));
     let mut evidence;
     (costs.suspects, evidence) = told.unzip();
     tokens::spread(&run, &trial, &operators, stop, &mut costs, &mut evidence);
