@@ -13,9 +13,9 @@ use crate::run::{Event, Run};
 /// The slots of all events, in their order.
 #[derive(Clone, Copy)]
 pub struct Slots<'s> {
-    /// Those of peers.
+    /// Slots among peers.
     pub own: &'s [u32],
-    /// Those of kin: the same for ranks that differ from peers only in the stages that they talk to, which are other
+    /// Slots among kin: the same for ranks that differ from peers only in the stages that they talk to, which are other
     /// stages of a pipeline with the same work. A rank has one own slot for each of its kin's.
     pub kin: &'s [u32],
 }
@@ -145,7 +145,7 @@ impl Usual {
         best.map(|(_, pred)| pred)
     }
 
-    /// What events wait for on their peers beside their own predecessors.
+    /// Predecessors that events have on their peers, beside their own.
     pub fn others(&self, run: &Run, slots: Slots<'_>) -> Also {
         let mut also = Also::default();
         also.ends.reserve_exact(run.events.len());
