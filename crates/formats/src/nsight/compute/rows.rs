@@ -65,7 +65,7 @@ pub struct Part {
 pub enum Row<'p> {
     /// The units of the columns.
     Units(&'p ByteRecord),
-    /// What a kernel was, and its numbers.
+    /// A kernel: the cells that say which, and its numbers.
     Kernel(Cells<'p>, &'p [f64]),
 }
 
