@@ -250,19 +250,16 @@ pub fn examine_profiles(
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    let suspects = std::mem::take(&mut costs.suspects).into_iter().zip(evidence);
-    let told =
-        suspects.filter(|(it, evidence)| !evidence.is_without_reason() || trial.is_told_without_reason(it));
-    let mut evidence;
-    (costs.suspects, evidence) = told.unzip();
-    tokens::spread(&run, &trial, &operators, stop, &mut costs, &mut evidence);
+    let mut told: suspects::Told = std::mem::take(&mut costs.suspects).into_iter().zip(evidence).collect();
+    told.retain(|(it, evidence)| !evidence.is_without_reason() || trial.is_told_without_reason(it));
+    tokens::spread(&run, &trial, &operators, stop, &mut told);
+    together::add(&run, &peers, &trial, &operators, stop, &mut told);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    together::add(&run, &peers, &trial, &operators, stop, &mut costs, &mut evidence);
-    if stop.is_wanted() {
-        return Err(ReachError::Interrupted);
-    }
+    suspects::sort(&mut told);
+    let evidence;
+    (costs.suspects, evidence) = told.into_iter().unzip();
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
     // Operators of a rank may be read more than once, and by any thread first.
     profiles::sort_losses(&mut losses);

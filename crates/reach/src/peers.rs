@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clocks::median;
 use crate::discover::Role;
-use crate::links::slow_links;
+use crate::links::{SlowLink, slow_links};
 use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
-use crate::run::Run;
+use crate::run::{Rank, Run};
 
 /// Peers, slots and what is typical of them.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,8 @@ pub struct Peers {
     pub finish: Vec<Vec<f64>>,
     /// The typical transfer of each instance, in nanoseconds.
     pub tail: Vec<f64>,
+    /// Links that are slower than their like, the slowest first.
+    pub slow_links: Vec<SlowLink>,
     /// Other events that each event waits for on its peers, though not on this rank this time.
     pub also: Also,
 }
@@ -55,11 +57,14 @@ pub fn find(run: &mut Run) -> Peers {
     usual.add_of_kin(run, slots);
     peers.also = usual.others(run, slots);
     (peers.segment, peers.is_alike) = typical_segments(run, slots);
-    typical_own_times(run, &mut peers);
-    typical_finishes(run, &mut peers);
+    peers.own = typical_by_step(run, &peers.class, |rank| own_times(rank).collect());
+    peers.finish = typical_by_step(run, &peers.class, |rank| {
+        rank.finishes.iter().map(|finish| (finish.step, finish.segment_ns as f64)).collect()
+    });
     let classes = tail_classes(run);
     peers.tail = typical_tails(run, &classes);
-    without_slow_links(run, &classes, &mut peers.tail);
+    peers.slow_links = slow_links(run);
+    without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
     peers
 }
 
@@ -183,7 +188,7 @@ fn typical_of_slot(
 }
 
 /// The time of a rank's own in each of its steps: under computing tasks, or with nothing on the device, in nanoseconds.
-pub fn own_times(rank: &crate::run::Rank) -> impl Iterator<Item = (i32, f64)> + '_ {
+pub fn own_times(rank: &Rank) -> impl Iterator<Item = (i32, f64)> + '_ {
     let idle = rank.idle_ns.iter().copied().chain(std::iter::repeat(0));
     let of_step = |(step, idle): (&crate::rows::StepRow, i64)| {
         let compute = rank.compute_ns.get(&step.step).copied().unwrap_or_default();
@@ -192,40 +197,23 @@ pub fn own_times(rank: &crate::run::Rank) -> impl Iterator<Item = (i32, f64)> + 
     rank.steps.iter().zip(idle).map(of_step)
 }
 
-fn typical_own_times(run: &Run, peers: &mut Peers) {
+/// The typical values of each rank's steps, in the order in which `values` gives them with their steps.
+fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32, f64)>) -> Vec<Vec<f64>> {
     let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
     let mut least: BTreeMap<u32, f64> = BTreeMap::new();
-    for (rank, class) in run.ranks.iter().zip(&peers.class) {
-        for (step, own) in own_times(rank) {
-            of_steps.entry((*class, step)).or_default().push(own);
+    for (rank, class) in run.ranks.iter().zip(class) {
+        for (step, value) in values(rank) {
+            of_steps.entry((*class, step)).or_default().push(value);
             let least = least.entry(*class).or_insert(f64::MAX);
-            *least = least.min(own);
+            *least = least.min(value);
         }
     }
     let typical: BTreeMap<(u32, i32), f64> =
         of_steps.into_iter().map(|(key, mut values)| (key, typical(&mut values, least[&key.0]))).collect();
-    let of_rank = |(rank, class): (&crate::run::Rank, &u32)| {
-        own_times(rank).map(|(step, _)| typical[&(*class, step)]).collect()
+    let of_rank = |(rank, class): (&Rank, &u32)| {
+        values(rank).into_iter().map(|(step, _)| typical[&(*class, step)]).collect()
     };
-    peers.own = run.ranks.iter().zip(&peers.class).map(of_rank).collect();
-}
-
-fn typical_finishes(run: &Run, peers: &mut Peers) {
-    let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
-    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
-    for (rank, class) in run.ranks.iter().zip(&peers.class) {
-        for finish in &rank.finishes {
-            of_steps.entry((*class, finish.step)).or_default().push(finish.segment_ns as f64);
-            let least = least.entry(*class).or_insert(f64::MAX);
-            *least = least.min(finish.segment_ns as f64);
-        }
-    }
-    let typical: BTreeMap<(u32, i32), f64> =
-        of_steps.into_iter().map(|(key, mut values)| (key, typical(&mut values, least[&key.0]))).collect();
-    let of_rank = |(rank, class): (&crate::run::Rank, &u32)| {
-        rank.finishes.iter().map(|finish| typical[&(*class, finish.step)]).collect()
-    };
-    peers.finish = run.ranks.iter().zip(&peers.class).map(of_rank).collect();
+    run.ranks.iter().zip(class).map(of_rank).collect()
 }
 
 /// Transfers that can be compared: use, type, size in eighths of a power of two, members, hosts spanned.
@@ -271,9 +259,9 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Vec<f64> {
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long
 /// they take without it: as much shorter as the link is slower than its like.
-fn without_slow_links(run: &Run, classes: &[TailClass], tails: &mut [f64]) {
+fn without_slow_links(run: &Run, slow: &[SlowLink], classes: &[TailClass], tails: &mut [f64]) {
     let mut ratios: BTreeMap<u32, f64> = BTreeMap::new();
-    for link in slow_links(run) {
+    for link in slow {
         for group in &link.groups {
             let ratio = ratios.entry(*group).or_insert(1.0);
             *ratio = ratio.min(link.bandwidth / link.typical);

@@ -1,6 +1,7 @@
 //! Whom the run waits for, and what each costs: replayed alone and in an otherwise healthy run.
 
-use crate::links::{Ends, SlowLink, slow_links};
+use crate::causes::Evidence;
+use crate::links::{Ends, SlowLink};
 use crate::noise;
 use crate::peers::{Peers, own_times};
 use crate::read::OperatorKey;
@@ -103,7 +104,7 @@ pub struct Costs {
     pub replay_error: f64,
     /// The least saving that is named, in nanoseconds a step.
     pub noise_ns: f64,
-    /// The suspects, the costliest first.
+    /// The suspects, in the end the costliest first.
     pub suspects: Vec<Suspect>,
 }
 
@@ -121,7 +122,6 @@ pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
     let mut suspects = candidates(run, peers);
     trial.judge(&mut suspects);
     suspects.retain(|it| trial.is_told(it));
-    sort(&mut suspects, |it| it);
     Costs {
         step_ns: mean(&trial.unchanged),
         by_step_ns: trial.unchanged.clone(),
@@ -132,11 +132,13 @@ pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
     }
 }
 
+/// Suspects with their evidence.
+pub type Told = Vec<(Suspect, Evidence)>;
+
 /// Puts those that are named first, and of them the costliest.
-pub fn sort<T>(all: &mut [T], suspect: impl Fn(&T) -> &Suspect) {
+pub fn sort(told: &mut Told) {
     let order = |it: &Suspect| (it.is_named, it.saves_ns.max(0.0));
-    all.sort_by(|a, b| {
-        let (a, b) = (suspect(a), suspect(b));
+    told.sort_by(|(a, _), (b, _)| {
         let by_cost = order(b).partial_cmp(&order(a)).unwrap_or(std::cmp::Ordering::Equal);
         by_cost.then(b.alone_ns.total_cmp(&a.alone_ns))
     });
@@ -288,9 +290,11 @@ pub fn suspect(who: Who, excess_ns: f64, since: i32, is_weak: bool) -> Suspect {
 /// Ranks by what their work exceeds their peers' by, slow links, and slow groups without known links.
 fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     let steps = run.steps().len().max(1) as f64;
-    let mut found: Vec<Suspect> = slow_links(run)
-        .into_iter()
+    let mut found: Vec<Suspect> = peers
+        .slow_links
+        .iter()
         .take(MOST / 2)
+        .cloned()
         .map(|link| {
             let (excess, since) = excess_of_groups(run, peers, &link.groups);
             suspect(Who::Link(link), excess / steps, since, false)

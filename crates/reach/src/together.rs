@@ -10,16 +10,13 @@ use crate::clocks::median;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
 use crate::run::Run;
-use crate::suspects::{Costs, Suspect, Trial, Who, of_ranks, sort, suspect};
+use crate::suspects::{Suspect, Told, Trial, Who, of_ranks, suspect};
 
 /// How many hosts, and how many operators, are replayed.
 const MOST: usize = 4;
 
 /// How many times the usual excess one must have to stand out.
 const STANDS_OUT: f64 = 3.0;
-
-/// Suspects with their evidence.
-type Told = Vec<(Suspect, Evidence)>;
 
 /// The run and what is known of its ranks.
 struct Ranks<'r> {
@@ -39,16 +36,11 @@ pub fn add(
     trial: &Trial<'_>,
     operators: &OperatorsOf<'_>,
     stop: &Stop,
-    costs: &mut Costs,
-    evidence: &mut Vec<Evidence>,
+    told: &mut Told,
 ) {
     let ranks = Ranks { run, peers, trial, operators, stop, excess: of_ranks(run, peers) };
-    let mut told: Told =
-        std::mem::take(&mut costs.suspects).into_iter().zip(std::mem::take(evidence)).collect();
-    ranks.add(ranks.hosts(), &mut told);
-    ranks.add(ranks.slow_operators(&told), &mut told);
-    sort(&mut told, |(it, _)| it);
-    (costs.suspects, *evidence) = told.into_iter().unzip();
+    ranks.add(ranks.hosts(), told);
+    ranks.add(ranks.slow_operators(told), told);
 }
 
 impl Ranks<'_> {

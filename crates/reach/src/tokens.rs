@@ -5,30 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_formats::reading::Stop;
 
-use crate::causes::{Cause, Evidence, OperatorsOf};
+use crate::causes::{Cause, OperatorsOf};
 use crate::discover::Role;
 use crate::read::{OperatorKey, Operators, is_of_experts};
 use crate::replay::Moved;
 use crate::run::Run;
-use crate::suspects::{Costs, Suspect, Trial, Who, sort};
+use crate::suspects::{Suspect, Told, Trial, Who};
 
 /// The least share by which a rank's tokens change that is worth reading its operators.
 const LEAST: f64 = 0.02;
 
 /// Judges suspects again whose reason is that they have too many tokens, and those that lack them.
-pub fn spread(
-    run: &Run,
-    trial: &Trial<'_>,
-    operators: &OperatorsOf<'_>,
-    stop: &Stop,
-    costs: &mut Costs,
-    evidence: &mut Vec<Evidence>,
-) {
-    let suspects = std::mem::take(&mut costs.suspects);
-    let mut told: Vec<(Suspect, Evidence)> = suspects.into_iter().zip(std::mem::take(evidence)).collect();
-    let left = left_by_all(run, operators, stop, &told);
+pub fn spread(run: &Run, trial: &Trial<'_>, operators: &OperatorsOf<'_>, stop: &Stop, told: &mut Told) {
+    let left = left_by_all(run, operators, stop, told);
     let lacks: Vec<Moved> = left.values().flatten().copied().collect();
-    for (suspect, _) in &mut told {
+    for (suspect, _) in told.iter_mut() {
         if let Who::Rank(rank) = suspect.who {
             let is_own = |it: &&Moved| run.events[it.event as usize].rank as usize == rank;
             suspect.lacks = lacks.iter().filter(is_own).copied().collect();
@@ -46,8 +37,6 @@ pub fn spread(
         *suspect = judged.next().unwrap_or_else(|| suspect.clone());
     }
     told.retain(|(suspect, _)| trial.is_told(suspect));
-    sort(&mut told, |(suspect, _)| suspect);
-    (costs.suspects, *evidence) = told.into_iter().unzip();
 }
 
 /// A rank that has too many tokens.
@@ -62,7 +51,7 @@ fn left_by_all(
     run: &Run,
     operators: &OperatorsOf<'_>,
     stop: &Stop,
-    told: &[(Suspect, Evidence)],
+    told: &Told,
 ) -> BTreeMap<usize, Vec<Moved>> {
     let mut of_groups: BTreeMap<usize, Vec<Burdened<'_>>> = BTreeMap::new();
     for (suspect, evidence) in told {

@@ -6,7 +6,7 @@ use opscope_trace::{
     Places, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
-use super::rows::{About, Break, Cells, Part, Row, Rows, cell, number};
+use super::rows::{About, Break, Cells, HEADINGS, Part, Row, Rows, cell, number};
 use crate::reading::Stop;
 
 /// Bytes that are no such table.
@@ -100,7 +100,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         Ok(kernels.finish())
     };
     let trace = match read(true) {
-        Err(Break::WithinCell) => read(false),
+        Err(Break::NoBlocks) => read(false),
         read => read,
     };
     stop.has_read(text.len());
@@ -110,7 +110,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 /// The places of the columns.
 struct Columns {
     /// Of those that say what a kernel was, in the order of [`About`]; those that are missing are none.
-    about: [Option<usize>; 7],
+    about: [Option<usize>; HEADINGS.len()],
     /// The value of the quantity of a row, where each has its own.
     value: Option<usize>,
 }
@@ -118,8 +118,7 @@ struct Columns {
 impl Columns {
     fn of(names: &[String]) -> Self {
         let place = |name: &str| names.iter().position(|known| known == name);
-        let about = ["ID", "Process ID", "Kernel Name", "Device", "Stream", "Metric Name", "Metric Unit"];
-        Self { about: about.map(place), value: place("Metric Value") }
+        Self { about: HEADINGS.map(place), value: place("Metric Value") }
     }
 }
 
@@ -194,7 +193,7 @@ impl Kernels {
         is_of_kernels: bool,
     ) -> Result<(), Break> {
         if part.is_within_cell {
-            return Err(Break::WithinCell);
+            return Err(Break::NoBlocks);
         }
         self.unreadable += part.unreadable;
         self.no_number += part.no_number;

@@ -17,7 +17,11 @@ pub enum About {
 }
 
 /// How many there are.
-const ABOUT: usize = About::Unit as usize + 1;
+const CELLS: usize = About::Unit as usize + 1;
+
+/// The headings of [`About`], in its order.
+pub const HEADINGS: [&str; CELLS] =
+    ["ID", "Process ID", "Kernel Name", "Device", "Stream", "Metric Name", "Metric Unit"];
 
 /// Rows of a table behind its heading.
 pub struct Rows<'t> {
@@ -26,7 +30,7 @@ pub struct Rows<'t> {
     /// The heading, which the output of a further program begins with again.
     pub headings: ByteRecord,
     /// The columns of [`About`], in its order; those that are missing are none.
-    pub about: [Option<usize>; ABOUT],
+    pub about: [Option<usize>; CELLS],
     /// The columns of numbers.
     pub numbers: Vec<usize>,
     /// Whether it is wanted that no more rows are read.
@@ -38,8 +42,9 @@ pub struct Rows<'t> {
 pub enum Break {
     /// Whoever asked for them wants them no more.
     Stopped,
-    /// A block of rows ends within a cell, as far as its quotes tell.
-    WithinCell,
+    /// The rows can't be cut into blocks: one ends within a cell, as far as its quotes tell, or is too large because
+    /// lines begin otherwise than rows do.
+    NoBlocks,
 }
 
 /// Some rows, of which only the cells are kept that anything is made of. Parts are used again, because fresh memory
@@ -79,7 +84,7 @@ pub struct Cells<'p> {
 impl<'p> Cells<'p> {
     /// A cell without the blanks around it; empty where there is no such column.
     pub fn get(self, about: About) -> &'p [u8] {
-        let place = self.row * ABOUT + about as usize;
+        let place = self.row * CELLS + about as usize;
         let begin = place.checked_sub(1).map_or(0, |before| self.part.ends[before]);
         &self.part.cells[begin as usize..self.part.ends[place] as usize]
     }
@@ -94,7 +99,7 @@ impl Part {
             if let Some((_, record)) = units.next_if(|(before, _)| *before == row) {
                 return Some(Row::Units(record));
             }
-            let cells = (row < self.ends.len() / ABOUT).then_some(Cells { part: self, row })?;
+            let cells = (row < self.ends.len() / CELLS).then_some(Cells { part: self, row })?;
             row += 1;
             Some(Row::Kernel(cells, &self.numbers[(row - 1) * numbers..row * numbers]))
         })
@@ -132,7 +137,7 @@ impl Part {
 
     fn take(&mut self, record: &ByteRecord, rows: &Rows<'_>) {
         if record.get(0).is_some_and(|id| id.trim_ascii().is_empty()) {
-            self.units.push((self.ends.len() / ABOUT, record.clone()));
+            self.units.push((self.ends.len() / CELLS, record.clone()));
             return;
         }
         // Where a cell ends is kept as a number of 32 bits.
@@ -166,7 +171,8 @@ impl Rows<'_> {
     /// Hands on all rows in order, block by block, which all cores cut into cells.
     ///
     /// # Errors
-    /// The first of `each`, which is handed a part that says so where a block ends within a cell.
+    /// The first of `each`, which is handed a part that says so where a block ends within a cell; and where a block would
+    /// take too much memory.
     pub fn in_blocks(&self, each: impl FnMut(&mut Part) -> Result<(), Break> + Send) -> Result<(), Break> {
         let ends = self.ends();
         let produce = |number: usize, part: &mut Part| {
@@ -177,10 +183,9 @@ impl Rows<'_> {
             let has_odd_quotes = || block.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
             part.is_within_cell = number + 1 < ends.len() && has_odd_quotes();
         };
-        // Lines that begin otherwise than rows do leave a block that takes too much memory.
         let begins = std::iter::once(0).chain(ends.iter().copied());
         match begins.zip(&ends).any(|(begin, end)| end - begin > 4 * BLOCK) {
-            true => Err(Break::WithinCell),
+            true => Err(Break::NoBlocks),
             false => opscope_parallel::parts(ends.len(), produce, each),
         }
     }

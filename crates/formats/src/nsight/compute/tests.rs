@@ -83,7 +83,7 @@ fn blocks(text: &str) -> (Result<(), Break>, usize) {
     let mut count = 0;
     let all = rows.in_blocks(|part| {
         count += 1;
-        if part.is_within_cell { Err(Break::WithinCell) } else { Ok(()) }
+        if part.is_within_cell { Err(Break::NoBlocks) } else { Ok(()) }
     });
     (all, count)
 }
@@ -98,8 +98,8 @@ fn a_page_of_several_blocks_is_read_as_one_after_another() {
     let within = many(|number| if number == 5 { lines.clone() } else { "app".to_owned() });
     let strange = plain.replace("\n\"", "\n \"");
     assert!(matches!(blocks(&plain), (Ok(()), 3..)), "{:?}", blocks(&plain));
-    assert_eq!(blocks(&within).0, Err(Break::WithinCell));
-    assert_eq!(blocks(&strange), (Err(Break::WithinCell), 0));
+    assert_eq!(blocks(&within).0, Err(Break::NoBlocks));
+    assert_eq!(blocks(&strange), (Err(Break::NoBlocks), 0));
     for (what, text) in
         [("CRLF", plain.replace('\n', "\r\n")), ("plain", plain), ("again", again), ("within", within)]
     {
