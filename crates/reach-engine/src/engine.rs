@@ -20,6 +20,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use opscope_files::Unfinished;
 use opscope_formats::sqlite::Value;
 use opscope_reach::{Set, tables_of};
@@ -178,8 +179,8 @@ impl Engine {
         let deadline = self.limits.time.and_then(|time| Instant::now().checked_add(time));
         let plan = self.plan(sql)?;
         let (mut answer, mut next) =
-            self.begin(&plan, deadline).or_else(|error| match error.is_of_fetching() {
-                // The executor that had the rows may be gone, and the others compute them again.
+            self.begin(&plan, deadline).or_else(|error| match error.is_of_lost_executor() {
+                // The others compute again.
                 true => self.begin(&plan, deadline),
                 false => Err(error),
             })?;
@@ -219,18 +220,15 @@ impl Engine {
     /// The error of a plan that wasn't carried out.
     fn failure(&self, why: Why, plan: &LogicalPlan, course: &dyn Course) -> EngineError {
         let time = self.limits.time.unwrap_or_default();
-        let message = match &why {
+        let (cause, message) = match why {
             Why::TooLong => return EngineError::TooLong { time },
-            Why::Error(error) => message_of(error),
-            Why::Fault(message) => message.clone(),
+            Why::Stuck(error) => return error,
+            Why::Error(error) => (Cause::of(&error), message_of(&error)),
+            Why::Fault(message) => (Cause::File, message),
         };
         if let Some(error) = course.failure(&message) {
             return error;
         }
-        let cause = match &why {
-            Why::Error(error) => Cause::of(error),
-            Why::TooLong | Why::Fault(_) => Cause::File,
-        };
         match cause {
             Cause::Memory => EngineError::TooMuchMemory { allowed: self.limits.memory, message },
             Cause::Disk => EngineError::Spill { folder: self.limits.spill.clone(), message },
@@ -263,6 +261,8 @@ enum Why {
     Fault(String),
     /// The time is over.
     TooLong,
+    /// Nothing goes on where the plan is carried out.
+    Stuck(EngineError),
 }
 
 /// An answer that is being computed.
@@ -270,6 +270,7 @@ struct Answer {
     batches: Receiver<Result<RecordBatch, DataFusionError>>,
     work: JoinHandle<()>,
     course: Arc<dyn Course>,
+    stuck: BoxFuture<'static, EngineError>,
     /// Whether there is nothing left to come.
     is_over: bool,
 }
@@ -278,6 +279,7 @@ impl Answer {
     fn new(runtime: &Runtime, context: SessionContext, plan: LogicalPlan, course: Arc<dyn Course>) -> Self {
         // One batch waits while the one before it is printed.
         let (sender, batches) = channel(1);
+        let stuck = course.stuck();
         let followed = Arc::clone(&course);
         let work = runtime.spawn(async move {
             if let Err(error) = carry_out(&context, &plan, &*followed, &sender).await {
@@ -285,24 +287,30 @@ impl Answer {
                 let _ = sender.send(Err(error)).await;
             }
         });
-        Self { batches, work, course, is_over: false }
+        Self { batches, work, course, stuck, is_over: false }
     }
 
     /// The next rows, or none at the answer's end.
     fn next(&mut self, runtime: &Runtime, deadline: Option<Instant>) -> Result<Option<RecordBatch>, Why> {
+        let too_long = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
         let next = async {
-            let received = match deadline {
-                Some(deadline) => tokio::time::timeout_at(deadline.into(), self.batches.recv())
-                    .await
-                    .map_err(|_| Why::TooLong)?,
-                None => self.batches.recv().await,
-            };
-            match received {
-                Some(batch) => batch.map(Some).map_err(Why::Error),
-                None => match (&mut self.work).await {
-                    Ok(()) => Ok(None),
-                    Err(error) => Err(Why::Fault(fault_of(error))),
+            tokio::select! {
+                // Rows that are there count before the time that they took.
+                biased;
+                received = self.batches.recv() => match received {
+                    Some(batch) => batch.map(Some).map_err(Why::Error),
+                    None => match (&mut self.work).await {
+                        Ok(()) => Ok(None),
+                        Err(error) => Err(Why::Fault(fault_of(error))),
+                    },
                 },
+                () = too_long => Err(Why::TooLong),
+                error = &mut self.stuck => Err(Why::Stuck(error)),
             }
         };
         let next = runtime.block_on(next);

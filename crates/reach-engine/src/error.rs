@@ -97,10 +97,15 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the rows were there, and couldn't be fetched.
-    pub(crate) fn is_of_fetching(&self) -> bool {
+    /// Whether an executor that is gone may be the reason, so that the others may have an answer.
+    pub(crate) fn is_of_lost_executor(&self) -> bool {
         #[cfg(feature = "ballista")]
-        return matches!(self, Self::Cluster(crate::ballista::ClusterError::Fetch { .. }));
+        return matches!(
+            self,
+            Self::Cluster(
+                crate::ballista::ClusterError::Fetch { .. } | crate::ballista::ClusterError::Stuck { .. }
+            )
+        );
         #[cfg(not(feature = "ballista"))]
         false
     }

@@ -6,6 +6,7 @@ use datafusion::error::Result;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::future::BoxFuture;
 
 use crate::error::EngineError;
 
@@ -22,6 +23,10 @@ pub(crate) trait Place {
 pub(crate) trait Course: Send + Sync {
     /// Learns of the plan, which is carried out from now on.
     fn begin(&self, plan: &Arc<dyn ExecutionPlan>);
+
+    /// Waits until it is known that no rows will come, though nothing failed, and says why. It waits for ever where
+    /// rows come, and where that can't be known.
+    fn stuck(&self) -> BoxFuture<'static, EngineError>;
 
     /// Ends what goes on elsewhere, because nobody wants the rows any more. It takes seconds at most.
     fn give_up(&self);
@@ -45,6 +50,10 @@ impl Place for Here {
 
 impl Course for Here {
     fn begin(&self, _: &Arc<dyn ExecutionPlan>) {}
+
+    fn stuck(&self) -> BoxFuture<'static, EngineError> {
+        Box::pin(std::future::pending())
+    }
 
     fn give_up(&self) {}
 

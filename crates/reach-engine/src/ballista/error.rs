@@ -83,6 +83,17 @@ pub enum ClusterError {
         /// The client's message.
         message: String,
     },
+    /// The scheduler lost track of the job when an executor went.
+    #[error(
+        "ballista://{address}: an executor is gone, and the scheduler lost track of job {job}: it is under way, and no \
+         executor has a task of it; put the statement again, or without --engine, and it is carried out on this machine"
+    )]
+    Stuck {
+        /// The scheduler's host and port.
+        address: String,
+        /// The job's name at the scheduler.
+        job: String,
+    },
     /// The job is done, and its rows can't be had.
     #[error(
         "ballista://{address}: rows of job {job} can't be fetched from an executor: {message}; this machine must reach \

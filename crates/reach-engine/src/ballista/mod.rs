@@ -6,6 +6,7 @@
 
 mod error;
 mod scheduler;
+mod watch;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::LogicalPlanNode;
+use futures::future::BoxFuture;
 
 pub use error::ClusterError;
 use scheduler::Fate;
@@ -53,7 +55,7 @@ impl Place for Scheduler {
     }
 
     fn course(&self) -> Arc<dyn Course> {
-        Arc::new(Remote { scheduler: self.clone(), job: OnceLock::new() })
+        Arc::new(Remote { scheduler: self.clone(), job: Arc::default() })
     }
 }
 
@@ -97,7 +99,7 @@ pub fn cancel_jobs() {
 struct Remote {
     scheduler: Scheduler,
     /// Plans about the tables themselves are carried out here and have none.
-    job: OnceLock<Arc<Job>>,
+    job: Arc<OnceLock<Arc<Job>>>,
 }
 
 impl Course for Remote {
@@ -110,6 +112,15 @@ impl Course for Remote {
         if self.job.set(Arc::clone(&job)).is_ok() {
             under_way().push(job);
         }
+    }
+
+    fn stuck(&self) -> BoxFuture<'static, EngineError> {
+        let scheduler = self.scheduler.clone();
+        let job = Arc::clone(&self.job);
+        Box::pin(async move {
+            let job = watch::until_stuck(&scheduler, || job.get()?.name()).await;
+            ClusterError::Stuck { address: scheduler.address(), job }.into()
+        })
     }
 
     fn give_up(&self) {
@@ -128,7 +139,7 @@ impl Course for Remote {
         let error = match self.scheduler.fate(&job) {
             Some(Fate::Done) => ClusterError::Fetch { address, job, message },
             Some(Fate::Failed(message)) => ClusterError::Job { address, job, message },
-            Some(Fate::Open) | None => ClusterError::Lost { address, job, message },
+            Some(Fate::Running | Fate::Unknown) | None => ClusterError::Lost { address, job, message },
         };
         Some(error.into())
     }

@@ -1,8 +1,11 @@
 //! A scheduler of Apache Ballista: whether it is one that plans can be put to, and what becomes of its jobs.
 //!
 //! Its one port answers HTTP/1 as well as gRPC. `GET /readyz` says who it is in the header `server`
-//! (`ballista/55.0.0`), and by the status whether it has executors (`ballista-scheduler`, `api/health.rs`).
+//! (`ballista/55.0.0`), and by the status whether it has executors (`ballista-scheduler`, `api/health.rs`). Lists of
+//! executors and tasks come as JSON (`ballista-api-types`, `dto.rs`) from all schedulers but those that were built
+//! without the feature `rest-api`.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -10,9 +13,14 @@ use ballista_core::BALLISTA_VERSION;
 use ballista_core::serde::protobuf::job_status::Status;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{CancelJobParams, GetJobStatusParams};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
 use hyper::header::{HOST, SERVER};
-use hyper::{Request, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
 use super::error::ClusterError;
@@ -33,8 +41,41 @@ pub(crate) enum Fate {
     Done,
     /// It failed, with this message.
     Failed(String),
-    /// It still goes on, or the scheduler forgot it.
-    Open,
+    /// It is under way.
+    Running,
+    /// It hasn't begun, or was cancelled, or the scheduler forgot it.
+    Unknown,
+}
+
+/// A job in the list `/api/jobs`.
+#[derive(Deserialize)]
+struct Job {
+    job_id: String,
+    /// `Queued`, `Running`, `Completed`, `Failed` or `Invalid`.
+    status: String,
+}
+
+/// An executor in the list `/api/executors`.
+#[derive(Deserialize)]
+struct Executor {
+    id: String,
+}
+
+/// The list `/api/job/JOB/stages`.
+#[derive(Deserialize)]
+struct Stages {
+    stages: Vec<Stage>,
+}
+
+#[derive(Deserialize)]
+struct Stage {
+    tasks: Vec<Option<Task>>,
+}
+
+#[derive(Deserialize)]
+struct Task {
+    /// `"Running"`, `"Successful"`, or an object of its failure.
+    status: Value,
 }
 
 impl Scheduler {
@@ -82,6 +123,13 @@ impl Scheduler {
 
     /// The name that whoever answers has for itself, and whether it is ready.
     async fn who(&self) -> Result<(String, StatusCode), ClusterError> {
+        let answer = self.get("/readyz").await?;
+        let server = answer.headers().get(SERVER).map(|name| String::from_utf8_lossy(name.as_bytes()));
+        Ok((server.unwrap_or_default().into_owned(), answer.status()))
+    }
+
+    /// Its answer to `GET` at a path.
+    async fn get(&self, path: &str) -> Result<Response<Incoming>, ClusterError> {
         let stream = TcpStream::connect(&self.address).await;
         let stream = stream
             .map_err(|error| ClusterError::Nobody { address: self.address(), message: error.to_string() })?;
@@ -92,27 +140,59 @@ impl Scheduler {
         let (mut asking, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| foreign(&error))?;
-        let request = Request::get("/readyz").header(HOST, &self.address).body(String::new());
+        let request = Request::get(path).header(HOST, &self.address).body(String::new());
         let request = request.map_err(|error| foreign(&error))?;
         // It ends when nobody is left to ask through it.
         tokio::spawn(connection);
-        let answer = asking.send_request(request).await.map_err(|error| foreign(&error))?;
-        let server = answer.headers().get(SERVER).map(|name| String::from_utf8_lossy(name.as_bytes()));
-        Ok((server.unwrap_or_default().into_owned(), answer.status()))
+        asking.send_request(request).await.map_err(|error| foreign(&error))
+    }
+
+    /// A list that it gives at a path, or nothing where it doesn't give it in time.
+    async fn list<List: DeserializeOwned>(&self, path: &str) -> Option<List> {
+        /// More than the tasks of any job take.
+        const LARGEST: usize = 64 << 20;
+        let read = async {
+            let answer = self.get(path).await.ok()?;
+            let body = Limited::new(answer.into_body(), LARGEST).collect().await.ok()?;
+            serde_json::from_slice(&body.to_bytes()).ok()
+        };
+        tokio::time::timeout(PATIENCE, read).await.ok().flatten()
+    }
+
+    /// The names of its executors, or nothing where it doesn't tell them.
+    pub(crate) async fn executors(&self) -> Option<BTreeSet<String>> {
+        let executors: Vec<Executor> = self.list("/api/executors").await?;
+        Some(executors.into_iter().map(|executor| executor.id).collect())
+    }
+
+    /// Whether an executor has a task at the moment, of any job, or nothing where the scheduler doesn't tell it.
+    pub(crate) async fn has_work(&self) -> Option<bool> {
+        let jobs: Vec<Job> = self.list("/api/jobs").await?;
+        for job in jobs.into_iter().filter(|job| job.status == "Running") {
+            let list: Stages = self.list(&format!("/api/job/{}/stages", job.job_id)).await?;
+            let mut tasks = list.stages.iter().flat_map(|stage| stage.tasks.iter().flatten());
+            if tasks.any(|task| task.status == "Running") {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// The end of a job, or nothing where the scheduler doesn't answer.
     pub(crate) fn fate(&self, job: &str) -> Option<Fate> {
+        within(PATIENCE, self.fate_of(job)).flatten()
+    }
+
+    /// As [`Scheduler::fate`], among other work.
+    pub(crate) async fn fate_of(&self, job: &str) -> Option<Fate> {
         let job_id = job.to_owned();
-        let status = within(PATIENCE, async {
-            let mut scheduler = SchedulerGrpcClient::connect(self.url()).await.ok()?;
-            let status = scheduler.get_job_status(GetJobStatusParams { job_id }).await.ok()?;
-            Some(status.into_inner().status.and_then(|status| status.status))
-        });
-        status.flatten().map(|status| match status {
+        let mut scheduler = SchedulerGrpcClient::connect(self.url()).await.ok()?;
+        let status = scheduler.get_job_status(GetJobStatusParams { job_id }).await.ok()?;
+        Some(match status.into_inner().status.and_then(|status| status.status) {
             Some(Status::Successful(_)) => Fate::Done,
             Some(Status::Failed(failed)) => Fate::Failed(failed.error.trim().to_owned()),
-            _ => Fate::Open,
+            Some(Status::Running(_)) => Fate::Running,
+            _ => Fate::Unknown,
         })
     }
 
