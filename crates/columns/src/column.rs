@@ -61,6 +61,15 @@ impl<T: Copy> Column<T> {
         self.len += 1;
     }
 
+    /// Replaces a row.
+    ///
+    /// # Panics
+    /// If there are no more rows than `index`.
+    #[inline]
+    pub fn set(&mut self, index: usize, row: T) {
+        self[index] = row;
+    }
+
     /// Makes room for so many further rows where they are to lie in memory.
     pub fn reserve(&mut self, additional: usize) {
         if !self.is_spilled() {

@@ -20,6 +20,7 @@
 //! A module uses only those below it.
 //!
 //! ```text
+//! optional    a list whose rows may all lack a value, and then takes no memory
 //! column      a list that is read and changed as a slice, wherever it lies
 //!   budget    the memory of all columns together
 //!   spilled   bytes in a file without a name
@@ -27,7 +28,9 @@
 
 mod budget;
 mod column;
+mod optional;
 mod spilled;
 
 pub use budget::{COMMON_BUDGET, keep_in_memory};
 pub use column::Column;
+pub use optional::OptionalColumn;

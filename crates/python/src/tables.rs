@@ -40,7 +40,7 @@ pub fn tasks(trace: &Arc<Trace>) -> Table {
                 .map(|id| Some(trace.devices.number()[streams.device()[stream(id)?].index()])),
         ),
         Series::counts("stream", tasks.stream().iter().map(|id| Some(streams.number()[stream(id)?]))),
-        iteration_number(trace, tasks.iteration()),
+        iteration_number(trace, tasks.iteration().iter()),
         Series::numbers(
             "launched_by",
             tasks.launched_by().iter().map(|call| call.map(|call: ApiCallId| call.index() as u32)),
@@ -85,7 +85,7 @@ pub fn calls(trace: &Arc<Trace>) -> Table {
         Series::strings("name", &trace.strings, calls.name().iter().copied().map(Some)),
         Series::texts("level", calls.level().iter().map(|level| Some(level.name()))),
         thread_number(trace, calls.thread()),
-        iteration_number(trace, calls.iteration()),
+        iteration_number(trace, calls.iteration().iter()),
         times(trace, "start_ns", |trace| trace.api_calls.start()),
         times(trace, "duration_ns", |trace| trace.api_calls.duration()),
     ];
@@ -161,8 +161,8 @@ fn times(trace: &Arc<Trace>, name: &str, column: fn(&Trace) -> &[opscope_trace::
     Series::new(name, Values::Times(Column::OfTrace(Arc::clone(trace), column)))
 }
 
-fn iteration_number(trace: &Trace, ids: &[Option<IterationId>]) -> Series {
-    Series::numbers("iteration", ids.iter().map(|id| Some(trace.iterations.number()[id.as_ref()?.index()])))
+fn iteration_number<'t>(trace: &Trace, ids: impl Iterator<Item = &'t Option<IterationId>>) -> Series {
+    Series::numbers("iteration", ids.map(|id| Some(trace.iterations.number()[id.as_ref()?.index()])))
 }
 
 fn model_name(trace: &Trace, ids: &[Option<ModelId>]) -> Series {

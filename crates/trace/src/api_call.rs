@@ -1,5 +1,7 @@
 //! Host-side calls.
 
+use opscope_columns::OptionalColumn;
+
 use crate::table::table;
 use crate::words;
 use crate::{IterationId, Nanoseconds, StringId, ThreadId};
@@ -45,6 +47,6 @@ table! {
         /// How long it took.
         duration: Nanoseconds,
         /// The inference that it belongs to, where that is known.
-        iteration: Option<IterationId>,
+        iteration: Option<IterationId> as OptionalColumn<IterationId>,
     }
 }

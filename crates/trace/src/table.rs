@@ -2,14 +2,15 @@
 
 /// Declares a table: its id, the struct of one row, and the struct of columns.
 ///
-/// Columns are private so that they always have the same length; each is readable as a slice
-/// under its own name.
+/// Columns are private so that they always have the same length; each is readable under its own name, as a slice
+/// unless an `OptionalColumn` is declared with it (`wait: Option<Nanoseconds> as OptionalColumn<Nanoseconds>`), which
+/// takes no memory where no row has a value.
 macro_rules! table {
     (
         $(#[$table_doc:meta])* $table:ident,
         $(#[$id_doc:meta])* $id:ident,
         $(#[$row_doc:meta])* $row:ident {
-            $($(#[$column_doc:meta])* $column:ident: $type:ty,)+
+            $($(#[$column_doc:meta])* $column:ident: $type:ty $(as $optional:ty)?,)+
         }
     ) => {
         crate::ids::row_id!($(#[$id_doc])* $id);
@@ -23,7 +24,7 @@ macro_rules! table {
         $(#[$table_doc])*
         #[derive(Clone, Debug, Default)]
         pub struct $table {
-            $($column: opscope_columns::Column<$type>,)+
+            $($column: crate::table::column!($type $(, $optional)?),)+
         }
 
         impl $table {
@@ -50,7 +51,7 @@ macro_rules! table {
             /// If the id comes from another, longer table.
             #[inline]
             pub fn set(&mut self, id: $id, row: $row) {
-                $(self.$column[id.index()] = row.$column;)+
+                $(self.$column.set(id.index(), row.$column);)+
             }
 
             /// Keeps the rows that are marked. The rows behind one that goes get smaller ids, so whoever
@@ -92,7 +93,7 @@ macro_rules! table {
             $(
                 $(#[$column_doc])*
                 #[inline]
-                pub fn $column(&self) -> &[$type] {
+                pub fn $column(&self) -> &crate::table::rows!($type $(, $optional)?) {
                     &self.$column
                 }
             )+
@@ -100,6 +101,24 @@ macro_rules! table {
     };
 }
 pub(crate) use table;
+
+/// The type of a column.
+macro_rules! column {
+    ($type:ty) => { opscope_columns::Column<$type> };
+    ($type:ty, $optional:ty) => { $optional };
+}
+pub(crate) use column;
+
+/// The type by which a column is read.
+macro_rules! rows {
+    ($type:ty) => {
+        [$type]
+    };
+    ($type:ty, $optional:ty) => {
+        $optional
+    };
+}
+pub(crate) use rows;
 
 /// The length of the first column, which is that of all.
 #[inline(always)]

@@ -1,5 +1,7 @@
 //! Units of work on device streams.
 
+use opscope_columns::OptionalColumn;
+
 use crate::table::table;
 use crate::words;
 use crate::{ApiCallId, IterationId, Nanoseconds, OperatorId, StreamId, StringId};
@@ -48,15 +50,15 @@ table! {
         /// The engine's or device's own name for it.
         name: StringId,
         /// The number by which its format's tables name it; formats use numbers again.
-        number: Option<u32>,
+        number: Option<u32> as OptionalColumn<u32>,
         /// The stream that it ran on.
         stream: Option<StreamId>,
         /// The part of the device that executed it.
         unit: ExecutionUnit,
         /// The inference that it belongs to.
-        iteration: Option<IterationId>,
+        iteration: Option<IterationId> as OptionalColumn<IterationId>,
         /// The host-side call that launched it.
-        launched_by: Option<ApiCallId>,
+        launched_by: Option<ApiCallId> as OptionalColumn<ApiCallId>,
         /// When it began.
         start: Nanoseconds,
         /// How long it took.
@@ -64,7 +66,7 @@ table! {
         /// How long it waited between being ready or queued and its first kernel, where the
         /// format records that. The wait lies before `start`, or within the duration, as the
         /// format has it.
-        wait: Option<Nanoseconds>,
+        wait: Option<Nanoseconds> as OptionalColumn<Nanoseconds>,
     }
 }
 

@@ -9,7 +9,7 @@ use opscope_trace::{ApiCallId, LossKind, Task, TaskId, Trace};
 #[derive(Debug, Default)]
 pub struct Launches {
     calls: Vec<Numbered<ApiCallId>>,
-    tasks: Vec<Numbered<TaskId>>,
+    tasks: NumberedTasks,
 }
 
 /// A call or a task with the number of its launch, and the process that gave it.
@@ -18,6 +18,89 @@ struct Numbered<Id> {
     number: u64,
     process: u32,
     id: Id,
+}
+
+/// Tasks with their numbers, in the order in which they came. There may be as many as rows in a trace, and each mostly
+/// follows the one before, so that a byte or two tell it.
+///
+/// | written as variable-length numbers | |
+/// |---|---|
+/// | the step from the number of the task before, its sign in the lowest bit, times two, plus one if more follows | |
+/// | the step from its row, likewise with the sign in the lowest bit | unless it is the next row and process |
+/// | the process | likewise |
+#[derive(Debug, Default)]
+struct NumberedTasks {
+    bytes: Vec<u8>,
+    last: Step,
+}
+
+/// A task as a reader meets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Step {
+    number: u64,
+    process: u32,
+    row: usize,
+}
+
+impl NumberedTasks {
+    fn push(&mut self, number: u64, process: u32, row: usize) {
+        let last = std::mem::replace(&mut self.last, Step { number, process, row });
+        let step = u128::from(zigzag(number.wrapping_sub(last.number))) << 1;
+        if row == last.row + 1 && process == last.process {
+            return push_varint(&mut self.bytes, step);
+        }
+        push_varint(&mut self.bytes, step | 1);
+        push_varint(&mut self.bytes, u128::from(zigzag((row as u64).wrapping_sub(last.row as u64))));
+        push_varint(&mut self.bytes, u128::from(process));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Numbered<TaskId>> {
+        let mut rest = self.bytes.iter();
+        let mut last = Step::default();
+        std::iter::from_fn(move || {
+            let step = varint(&mut rest)?;
+            last.number = last.number.wrapping_add(unzigzag((step >> 1) as u64));
+            match step & 1 {
+                0 => last.row += 1,
+                _ => {
+                    last.row = (last.row as u64).wrapping_add(unzigzag(varint(&mut rest)? as u64)) as usize;
+                    last.process = varint(&mut rest)? as u32;
+                }
+            }
+            let Step { number, process, row } = last;
+            Some(Numbered { number, process, id: TaskId::from_index(row) })
+        })
+    }
+}
+
+/// A difference with its sign in the lowest bit, so that small ones of either sign are small numbers.
+fn zigzag(difference: u64) -> u64 {
+    (difference << 1) ^ (difference.cast_signed() >> 63).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
+/// Appends a number, seven bits in each byte, the lowest first; the highest bit says that more follow.
+fn push_varint(bytes: &mut Vec<u8>, mut number: u128) {
+    while number > 0x7f {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn varint(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u128> {
+    let mut number = 0;
+    for shift in (0..).step_by(7) {
+        let byte = *bytes.next()?;
+        number |= u128::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    Some(number)
 }
 
 impl<Id> Numbered<Id> {
@@ -35,7 +118,7 @@ impl Launches {
 
     /// Notes a task that a process launched; process 0 is none that is known.
     pub fn task(&mut self, process: u32, number: u64, task: TaskId) {
-        self.tasks.push(Numbered { number, process, id: task });
+        self.tasks.push(number, process, task.index());
     }
 
     /// Ties the tasks to their calls, and counts those whose call isn't there, if any call is.
@@ -47,7 +130,7 @@ impl Launches {
         calls.dedup_by_key(|call| call.key());
         let mut missing = 0;
         let mut next = 0;
-        for task in tasks {
+        for task in tasks.iter() {
             let place = place_of(&calls, task.key(), next);
             match launcher(&calls[place..], &task) {
                 Some(call) => {
@@ -121,6 +204,21 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever the numbers are.
+        #[test]
+        fn tasks_come_back_as_they_were_noted(
+            tasks in prop::collection::vec((any::<u64>(), any::<u32>(), 0..u32::MAX as usize), 0..40),
+            begin in any::<u64>(),
+            few in 0..40_usize,
+        ) {
+            let one_by_one = (0..few).map(|row| (begin.wrapping_add(row as u64), 0, row + 1));
+            let tasks: Vec<(u64, u32, usize)> = tasks.into_iter().chain(one_by_one).collect();
+            let mut noted = NumberedTasks::default();
+            tasks.iter().for_each(|&(number, process, row)| noted.push(number, process, row));
+            let back = noted.iter().map(|task| (task.number, task.process, task.id.index()));
+            prop_assert_eq!(back.collect::<Vec<_>>(), tasks);
+        }
+
         /// As a map would find them.
         #[test]
         fn tasks_find_the_first_call_of_their_number_in_any_order(

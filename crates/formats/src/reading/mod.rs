@@ -1,11 +1,13 @@
 //! The parts that readers of several formats share.
 
+mod blocks;
 pub mod decimal;
 mod iterations;
 mod launches;
 pub mod lines;
 mod stop;
 
+pub use blocks::Blocks;
 pub use iterations::{Iterations, Row};
 pub use launches::Launches;
 pub use stop::{Read, Stop};

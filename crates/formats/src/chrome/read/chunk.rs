@@ -6,6 +6,7 @@ use opscope_trace::ByteMap;
 
 use super::problems::Problems;
 use super::text::Raw;
+use crate::reading::Blocks;
 
 /// Names a piece of text of a [`Chunk`]; 0 is no text at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,7 +152,7 @@ impl Default for Details {
 
 /// The events of one part of a file, each kind in the order of the file.
 pub(crate) struct Chunk<'a> {
-    pub slices: Vec<Slice>,
+    pub slices: Blocks<Slice>,
     pub edges: Vec<Edge>,
     pub marks: Vec<Head>,
     pub arrows: Vec<ArrowEnd>,
@@ -172,7 +173,7 @@ impl<'a> Chunk<'a> {
     /// An empty chunk; all chunks of a file must be given the same hasher of `ids`.
     pub fn new(ids: RandomState) -> Self {
         Self {
-            slices: Vec::new(),
+            slices: Blocks::default(),
             edges: Vec::new(),
             marks: Vec::new(),
             arrows: Vec::new(),

@@ -75,7 +75,7 @@ pub(super) fn begin(builder: &mut Builder<'_>, document: &Document<'_>) {
     for chunk in &document.chunks {
         // Categories are few; each is judged once.
         let mut seen = vec![false; chunk.texts().len() + 1];
-        for slice in &chunk.slices {
+        for slice in chunk.slices.iter() {
             let category = slice.head.category;
             if !std::mem::replace(&mut seen[category.0 as usize], true) {
                 let class = class_of(unquoted(chunk.raw(category)));

@@ -44,7 +44,7 @@ mod tests;
 use opscope_trace::{LossKind, RangeKind, Trace};
 
 use crate::json::JsonError;
-use crate::reading::{Row, Stop, WALL_CLOCK, decimal};
+use crate::reading::{Blocks, Row, Stop, WALL_CLOCK, decimal};
 use builder::{Builder, ChunkNames, Item};
 use dialect::{AboutFile, Dialect, DialectReader, Plain};
 use document::End;
@@ -99,7 +99,7 @@ fn read_divided(
     division: Division,
     stop: &Stop,
 ) -> Result<Trace, ReadError> {
-    let document = Document::read(bytes, division, stop);
+    let mut document = Document::read(bytes, division, stop);
     if stop.is_wanted() {
         return Err(ReadError::Stopped);
     }
@@ -108,7 +108,7 @@ fn read_divided(
         _ if !document.has_events => return Err(ReadError::NoEvents),
         _ => {}
     }
-    let mut trace = make_trace(&document, vendors, stop).ok_or(ReadError::Stopped)?;
+    let mut trace = make_trace(&mut document, vendors, stop).ok_or(ReadError::Stopped)?;
     if let Some(error) = &document.failure {
         let kind = match document.end(bytes, error) {
             // Writers that stream may leave the bracket out, and a program that was killed does.
@@ -121,19 +121,22 @@ fn read_divided(
     Ok(trace)
 }
 
-/// Makes a trace of what was read of a file; nothing if that was stopped.
-pub(crate) fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop: &Stop) -> Option<Trace> {
-    let chunks = &document.chunks;
-    let (of_file, lanes) = Lanes::collect(chunks);
+/// Makes a trace of what was read of a file, which may lose its slices by that; nothing if it was stopped.
+pub(crate) fn make_trace(
+    document: &mut Document<'_>,
+    vendors: &[&dyn Dialect],
+    stop: &Stop,
+) -> Option<Trace> {
+    let (of_file, lanes) = Lanes::collect(&document.chunks);
     let mut builder = Builder::new(of_file);
     kineto::begin(&mut builder, document);
-    let about = AboutFile { document, lanes: &lanes };
+    let about = AboutFile { document: &*document, lanes: &lanes };
     let mut dialects = [&Own as &dyn Dialect].into_iter().chain(vendors.iter().copied());
     let dialect = dialects.find_map(|dialect| dialect.begin(&about, &mut builder));
     let mut dialect = dialect.unwrap_or_else(|| Box::new(Plain));
     members::enter(&mut builder.trace, document, |member| dialect.has_read(member));
     builder.zero = dialect.zero().unwrap_or_else(|| find_zero(&mut builder.trace, document));
-    make_rows(&mut builder, chunks, &lanes, &mut *dialect, stop)?;
+    make_rows(&mut builder, &mut document.chunks, &lanes, &mut *dialect, stop)?;
 
     if stop.is_wanted() {
         return None;
@@ -141,7 +144,7 @@ pub(crate) fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop
     let Builder { mut trace, mut problems, iterations, repeated, .. } = builder;
     iterations.enter(&mut trace);
     dialect.finish(&mut trace);
-    chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
+    document.chunks.iter().for_each(|chunk| problems.add(&chunk.problems));
     problems.report(&mut trace);
     trace.count_loss(LossKind::RepeatedSlice, repeated, "");
     for (content, count) in &document.left_out {
@@ -151,32 +154,39 @@ pub(crate) fn make_trace(document: &Document<'_>, vendors: &[&dyn Dialect], stop
 }
 
 /// Makes the rows of the trace: of complete slices first, then of those that were written as two
-/// events, then of marks and values; at last what leads from one to another. Nothing if that was stopped.
+/// events, then of marks and values; at last what leads from one to another. Slices that nothing needs any more are
+/// given up, because the rows made of them take as much memory. Nothing if that was stopped.
 fn make_rows<'a>(
     builder: &mut Builder<'a>,
-    chunks: &[Chunk<'a>],
+    chunks: &mut [Chunk<'a>],
     lanes: &Lanes<'a>,
     dialect: &mut dyn DialectReader<'a>,
     stop: &Stop,
 ) -> Option<()> {
     let has_arrows = chunks.iter().any(|chunk| !chunk.arrows.is_empty());
-    let mut rows: Vec<Vec<Row>> = Vec::with_capacity(chunks.len());
-    for (chunk, of_chunk) in chunks.iter().zip(&lanes.of_chunks) {
-        if stop.is_wanted() {
-            return None;
-        }
+    let has_loose_arrows = chunks.iter().any(|chunk| chunk.arrows.iter().any(|end| end.behind.is_none()));
+    let mut rows: Vec<Vec<Row>> = vec![Vec::new(); chunks.len()];
+    for ((chunk, of_chunk), rows) in chunks.iter_mut().zip(&lanes.of_chunks).zip(&mut rows) {
         let mut names = ChunkNames::new(chunk);
-        let row_of = |slice: &chunk::Slice| {
-            let item = names.item(builder, chunk, of_chunk, &slice.head, slice.duration);
-            make_row(builder, &item, dialect)
-        };
-        let of_slices = chunk.slices.iter().map(row_of);
-        if has_arrows {
-            rows.push(of_slices.collect());
-        } else {
-            of_slices.for_each(drop);
+        let mut kept = Blocks::default();
+        for slices in std::mem::take(&mut chunk.slices).into_blocks() {
+            if stop.is_wanted() {
+                return None;
+            }
+            for slice in &slices {
+                let item = names.item(builder, chunk, of_chunk, &slice.head, slice.duration);
+                let row = make_row(builder, &item, dialect);
+                if has_arrows {
+                    rows.push(row);
+                }
+            }
+            if has_loose_arrows {
+                kept.push_block(slices);
+            }
         }
+        chunk.slices = kept;
     }
+    let chunks = &*chunks;
     if stop.is_wanted() {
         return None;
     }

@@ -145,7 +145,7 @@ pub fn document<'t>(packets: Packets, frame: &Frame, texts: &'t Texts) -> Docume
     // A list of rows of the same size takes the place of the one that it is made of.
     const { assert!(size_of::<Slice>() == size_of::<Row>() && align_of::<Slice>() == align_of::<Row>()) };
     let row = |slice: Slice| Row { head: rows.head(&slice, &mut chunk), duration: slice.duration };
-    chunk.slices = slices.all.into_iter().map(row).collect();
+    chunk.slices = slices.all.map(row);
     for mark in &slices.marks {
         let head = rows.head(mark, &mut chunk);
         chunk.marks.push(head);

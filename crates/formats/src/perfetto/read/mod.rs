@@ -72,8 +72,8 @@ pub fn read_with(bytes: &[u8], vendors: &[&dyn Dialect], stop: &Stop) -> Result<
         packets.problems.count_all(LossKind::CutEventList, 1);
     }
     let frame = Frame::new(&mut packets, &mut texts);
-    let document = document(packets, &frame, &texts);
-    make_trace(&document, vendors, stop).ok_or(ReadError::Stopped)
+    let mut document = document(packets, &frame, &texts);
+    make_trace(&mut document, vendors, stop).ok_or(ReadError::Stopped)
 }
 
 /// Whether bytes that begin so may be a trace of Perfetto's: packets whose fields have the kinds that the

@@ -5,6 +5,7 @@ use opscope_trace::LossKind;
 use super::texts::TextId;
 use super::tracks::TrackId;
 use crate::chrome::read::Problems;
+use crate::reading::Blocks;
 
 /// A slice; its place is the one of its beginning.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ type Kept = (Vec<(Event, u32)>, Vec<(u64, bool)>);
 /// All slices of a trace.
 #[derive(Default)]
 pub struct Slices {
-    pub all: Vec<Slice>,
+    pub all: Blocks<Slice>,
     pub marks: Vec<Slice>,
     pub samples: Vec<Sample>,
     pub flows: Vec<FlowEnd>,
