@@ -226,6 +226,124 @@ fn damaged_collections_are_judged_by_what_is_left() {
     }
 }
 
+/// The folders of the ranks of a sample, by rank.
+fn folders_of_ranks(place: &Place, made: &str) -> Vec<PathBuf> {
+    let folder = place.path(made);
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a sample").map(|entry| entry.unwrap().path()).collect();
+    let rank_of = |folder: &PathBuf| -> u32 {
+        let mut names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let number = names.find_map(|name| {
+            name.to_str()?.strip_prefix("profiler_info_")?.strip_suffix(".json")?.parse().ok()
+        });
+        number.expect("a rank")
+    };
+    folders.retain(|folder| folder.is_dir());
+    folders.sort_by_key(rank_of);
+    folders
+}
+
+#[test]
+fn a_rank_that_was_not_recorded_is_named_where_all_wait_for_it() {
+    let place = Place::new();
+    let fault = "low-frequency=5:1.4";
+    place.done(&["sample", "cluster", "-o", "made", "--ranks", "8", "--format", "db", "--fault", fault]);
+    let made = "made/cluster_8_ranks_seed_1/db";
+    let saves = |answer: &Value| answer["suspects"][0]["saves_ns"].as_f64().unwrap();
+    let whole = place.done(&["cluster", made, "--json"]).json();
+    std::fs::remove_dir_all(&folders_of_ranks(&place, made)[5]).unwrap();
+    let answer = place.done(&["cluster", made, "--json"]).json();
+    let first = &answer["suspects"][0];
+    assert_eq!((&first["name"], &first["kind"]), (&"rank 5 (not recorded)".into(), &"unrecorded".into()));
+    assert_eq!((&first["ranks"], &first["rank"]), (&serde_json::json!([5]), &5.into()));
+    assert_eq!(answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true).count(), 1);
+    let share = saves(&answer) / saves(&whole);
+    assert!((share - 1.0).abs() < 0.15, "{share} of what it costs where it was recorded");
+    let told = place.done(&["cluster", made]).stdout;
+    assert!(
+        told.contains("7 of 8 ranks (missing 5)")
+            && told.contains("others wait for it, or for a link of its, in"),
+        "{told}"
+    );
+    place.fails(2, &["rank 5 wasn't recorded"], &["cluster", "slow", made, "--rank", "5"]);
+    let chinese = place.done(&["cluster", made, "--lang", "zh"]).stdout;
+    assert!(chinese.contains("rank 5（未采集）") && chinese.contains("等待它"), "{chinese}");
+}
+
+#[test]
+fn ranks_of_different_jobs_are_refused() {
+    let place = Place::new();
+    for ranks in ["8", "16"] {
+        place.done(&["sample", "cluster", "-o", "made", "--ranks", ranks, "--format", "db"]);
+    }
+    for (_, folder) in folders_of_ranks(&place, "made/cluster_16_ranks_seed_1/db").iter().enumerate().skip(8)
+    {
+        let name = folder.file_name().unwrap();
+        std::fs::rename(folder, place.path("made/cluster_8_ranks_seed_1/db").join(name)).unwrap();
+    }
+    let mixed = "made/cluster_8_ranks_seed_1/db";
+    for command in [&["cluster", mixed][..], &["cluster", "import", mixed, "-o", "set"]] {
+        place.fails(1, &["different jobs", "ranks 0-7 ", "ranks 8-15 ", "folders of one job"], command);
+    }
+    assert!(!place.path("set").exists());
+    place.fails(1, &["不同的作业", "rank 0-7", "rank 8-15"], &["cluster", mixed, "--lang", "zh"]);
+    // Neither are they of one set, where one job comes after the other.
+    for (place_of_first, job) in [(8, "b"), (0, "a")] {
+        std::fs::create_dir(place.path(job)).unwrap();
+        for folder in &folders_of_ranks(&place, mixed)[place_of_first..] {
+            std::fs::rename(folder, place.path(job).join(folder.file_name().unwrap())).unwrap();
+        }
+    }
+    place.done(&["cluster", "import", "a", "-o", "both"]);
+    place.fails(
+        1,
+        &["different jobs", "ranks 0-7 ", "ranks 8-15 "],
+        &["cluster", "import", "b", "-o", "both"],
+    );
+    place.fails(1, &["different jobs"], &["cluster", "both"]);
+}
+
+#[test]
+fn a_step_that_a_rank_lost_is_left_out_for_it() {
+    let place = Place::new();
+    let fault = "low-frequency=5:1.4";
+    let more = ["--steps", "4", "--fault", fault];
+    place.done(
+        &[&["sample", "cluster", "-o", "made", "--ranks", "8", "--format", "text"][..], &more].concat(),
+    );
+    let made = "made/cluster_8_ranks_seed_1/text";
+    let path = folders_of_ranks(&place, made)[2].join("ASCEND_PROFILER_OUTPUT/communication.json");
+    let mut text: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let steps = text.as_object_mut().unwrap();
+    let step = steps.keys().nth(1).unwrap().clone();
+    for kind in ["collective", "p2p"] {
+        if let Some(parts) = steps[&step][kind].as_object_mut() {
+            let mut number = 0;
+            parts.retain(|_, _| {
+                number += 1;
+                number % 4 == 0
+            });
+        }
+    }
+    std::fs::write(&path, text.to_string()).unwrap();
+    let answer = place.done(&["cluster", made]);
+    let says = format!(
+        "rank 2: has less than half of the collectives that others have; left out for this rank: {}",
+        step.replace("step", "step ")
+    );
+    assert!(answer.stderr.contains(&says), "{}", answer.stderr);
+    // In the middle of a pipeline, whose sends and receives of later steps find each other all the same.
+    assert!(answer.stdout.contains("1  rank 5 (host0)"), "{}", answer.stdout);
+    let other_set = place.done(&["cluster", "import", made, "-o", "set"]);
+    assert!(other_set.stderr.contains("rank 2: "), "{}", other_set.stderr);
+    assert_eq!(
+        place.done(&["cluster", "set", "--json"]).stdout,
+        place.done(&["cluster", made, "--json"]).stdout
+    );
+    let chinese = place.done(&["cluster", made, "--lang", "zh"]).stderr;
+    assert!(chinese.contains("集合通信不足其他 rank 的一半"), "{chinese}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_place_of_a_ranks_database_is_told_of_and_not_waited_for() {

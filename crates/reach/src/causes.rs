@@ -84,6 +84,11 @@ pub enum Cause {
         /// Its use.
         role: &'static str,
     },
+    /// Those who were recorded wait for somebody who wasn't.
+    NotRecorded {
+        /// The use and type of the collectives in which they wait.
+        slows: Vec<String>,
+    },
     /// None of the known reasons.
     Unknown,
 }
@@ -128,10 +133,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Whether the operators are known, and none of the reasons is theirs.
+    /// Whether the operators are known, and none of the reasons is theirs, or nothing is known but that others wait.
     pub fn is_without_reason(&self) -> bool {
-        let is_unknown = self.causes.first().is_none_or(|it| it.cause == Cause::Unknown);
-        is_unknown && !self.differences.is_empty()
+        match self.causes.first().map(|it| &it.cause) {
+            None | Some(Cause::Unknown) => !self.differences.is_empty(),
+            Some(Cause::NotRecorded { .. }) => true,
+            Some(_) => false,
+        }
     }
 }
 
@@ -166,6 +174,10 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
         Who::Group(group) => {
             let group = &run.groups[*group as usize];
             let cause = Cause::SlowGroup { ranks: group.ranks.clone(), role: group.role.name() };
+            told(Explanation { cause, explains_ns: suspect.excess_ns })
+        }
+        Who::Unrecorded(it) => {
+            let cause = Cause::NotRecorded { slows: uses(run, &it.groups) };
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
         // Their evidence is that of one of their ranks.

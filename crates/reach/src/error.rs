@@ -43,6 +43,21 @@ pub enum ReachError {
         /// The other.
         second: PathBuf,
     },
+    /// Collections are of different jobs.
+    #[error(
+        "these are ranks of different jobs, which have no step in common: ranks {ranks} (such as {folder}) say other \
+         things of their groups than ranks {other_ranks} (such as {other_folder}): give the folders of one job"
+    )]
+    SeveralJobs {
+        /// The ranks of one job.
+        ranks: String,
+        /// The first one's collection.
+        folder: PathBuf,
+        /// The ranks of another.
+        other_ranks: String,
+        /// The first one's collection.
+        other_folder: PathBuf,
+    },
     /// A set has no collectives.
     #[error(
         "the set was imported with --keep summary and has no collectives, which everything is found by: import with --keep communication or all"
@@ -85,6 +100,10 @@ pub enum LossReason {
     Unnumbered,
     /// The numbers of a rank's collectives were shifted against the other members'.
     Shifted,
+    /// A rank's collectives don't end with the others'.
+    Stranger,
+    /// A step of which the rank has less than half of what others have is left out for it.
+    CutStep,
     /// The profile tells no steps: the whole recording counts as one.
     NoSteps,
 }
@@ -93,14 +112,19 @@ impl LossReason {
     /// Whether figures may be wrong for it (`lost`), it is doubtful itself (`doubted`), or a remark only.
     pub fn severity(self) -> &'static str {
         match self {
-            Self::Damaged | Self::Empty | Self::ImpossibleTime | Self::Unnumbered => "lost",
+            Self::Damaged
+            | Self::Empty
+            | Self::ImpossibleTime
+            | Self::Unnumbered
+            | Self::Stranger
+            | Self::CutStep => "lost",
             Self::Contradiction | Self::InventedRank | Self::Shifted | Self::NoSteps => "doubted",
             Self::Double => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Damaged,
         Self::Empty,
         Self::Double,
@@ -109,6 +133,8 @@ impl LossReason {
         Self::ImpossibleTime,
         Self::Unnumbered,
         Self::Shifted,
+        Self::Stranger,
+        Self::CutStep,
         Self::NoSteps,
     ];
 
@@ -123,6 +149,8 @@ impl LossReason {
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
             Self::Shifted => "shifted",
+            Self::Stranger => "stranger",
+            Self::CutStep => "cut_step",
             Self::NoSteps => "no_steps",
         }
     }
@@ -143,6 +171,11 @@ impl LossReason {
             Self::ImpossibleTime => "records with impossible times; left out",
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
+            Self::Stranger => {
+                "collectives that don't end with the others' of their number: another run's, or counted from another begin; \
+                 costs may be wrong"
+            }
+            Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::NoSteps => "tells no steps; the whole recording counts as one",
         }
     }

@@ -26,6 +26,8 @@
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
 //! peers                                ranks that do the same, and what is typical of them
 //! predecessors                         what an event waits for on its peers
+//! cut_steps                            steps of which a rank lost most
+//! strangers                            ranks whose collectives don't end with the others'
 //! clocks   matching                    hosts' clocks; which parts belong to one collective
 //! run                                  all ranks side by side
 //! profiles                             where they are read from: folders, or a set
@@ -40,6 +42,7 @@ mod causes;
 mod chain;
 mod clocks;
 mod collectives;
+mod cut_steps;
 pub mod database;
 mod discover;
 mod error;
@@ -56,6 +59,7 @@ mod replay;
 mod rows;
 mod run;
 mod set;
+mod strangers;
 mod summary;
 mod suspects;
 #[cfg(test)]
@@ -93,7 +97,7 @@ pub use set::manifest::Keep;
 pub use set::open::Set;
 pub use set::{SetError, is_run_name, is_set};
 pub use summary::{By, SummaryRow, summary};
-pub use suspects::{Costs, LARGEST_ERROR, Suspect, Who};
+pub use suspects::{Costs, LARGEST_ERROR, Suspect, Unrecorded, Who};
 
 /// A stage of the work, for those who wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,14 +179,23 @@ impl Findings {
             Who::Operator(operator, ranks) => {
                 format!("operator {} on {} ranks", operator.op_type, ranks.len())
             }
+            Who::Unrecorded(it) => match &it.ranks[..] {
+                [rank] => format!("rank {rank} (not recorded)"),
+                ranks => format!("one of ranks {} (not recorded)", some_of(ranks)),
+            },
             Who::Group(group) => {
                 let group = &self.run.groups[*group as usize];
-                let first: Vec<String> = group.ranks.iter().take(3).map(u32::to_string).collect();
-                let more = if group.ranks.len() > 3 { ", …" } else { "" };
-                format!("{} group of {}{more}", group.role.name(), first.join(", "))
+                format!("{} group of {}", group.role.name(), some_of(&group.ranks))
             }
         }
     }
+}
+
+/// The first few of some ranks.
+fn some_of(ranks: &[u32]) -> String {
+    let first: Vec<String> = ranks.iter().take(3).map(u32::to_string).collect();
+    let more = if ranks.len() > 3 { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
 }
 
 /// Whoever waits, and is told of stages.
@@ -217,6 +230,7 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
     progress(Stage::Matching);
+    losses.extend(cut_steps::leave_out(&mut run));
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.events.len() > 1) {
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
@@ -230,6 +244,7 @@ pub fn examine_profiles(
     let clocks = clocks::align(&run);
     let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
     matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
+    losses.extend(strangers::find(&run));
     for shift in &shifts {
         let source = format!("{} groups", shift.role.name());
         let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
@@ -252,6 +267,8 @@ pub fn examine_profiles(
     }
     let mut told: suspects::Told = std::mem::take(&mut costs.suspects).into_iter().zip(evidence).collect();
     told.retain(|(it, evidence)| !evidence.is_without_reason() || trial.is_told_without_reason(it));
+    // A rank of which nothing is known but a cost that others hide isn't worth a word.
+    told.retain(|(it, _)| it.is_named || !matches!(it.who, Who::Unrecorded(_)));
     tokens::spread(&run, &trial, &operators, stop, &mut told);
     together::add(&run, &peers, &trial, &operators, stop, &mut told);
     if stop.is_wanted() {

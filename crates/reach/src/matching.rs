@@ -5,7 +5,7 @@
 //! whose numbers begin as most do, and among equals the one that lets ends coincide best. Sends and receives are
 //! known by their pair besides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_trace::NumberMap;
 
@@ -127,9 +127,10 @@ const NO_PAIR: u32 = u32::MAX;
 fn tie(run: &mut Run) {
     let pairs = pairs(run);
     let mut instances: BTreeMap<Key, Instance> = BTreeMap::new();
+    let unequal = unequal_pairs(run, &pairs);
     // Counts within a rank, whose parts stand together.
     let mut rank = u32::MAX;
-    let mut times: BTreeMap<(u32, u32, u32), i32> = BTreeMap::new();
+    let mut times: BTreeMap<(u32, u32, u32, i32), i32> = BTreeMap::new();
     let mut again: BTreeMap<(u32, u32, u32, i32), u32> = BTreeMap::new();
     for (index, event) in run.events.iter().enumerate() {
         if event.rank != rank {
@@ -139,11 +140,14 @@ fn tie(run: &mut Run) {
         }
         let (source, target) = pairs[index];
         let number = match event.kind.is_between_two() && source != NO_PAIR {
-            // The two sides of a pair count on their own: what counts is the how-manieth of the pair it is.
+            // The two sides of a pair count on their own: what counts is the how-manieth of the pair it is, where one
+            // side lacks some that of the step.
             true => {
-                let count = times.entry((event.group, source, target)).or_insert(-1);
+                let is_by_step = unequal.contains(&(event.group, source, target));
+                let step = if is_by_step { event.step } else { 0 };
+                let count = times.entry((event.group, source, target, step)).or_insert(-1);
                 *count += 1;
-                *count
+                step.wrapping_mul(MOST_OF_STEP).wrapping_add(*count)
             }
             false => event.sequence,
         };
@@ -163,6 +167,19 @@ fn tie(run: &mut Run) {
     }
     run.instances = instances.into_values().collect();
     number_parts(run);
+}
+
+/// More sends and receives of a pair than a step has.
+const MOST_OF_STEP: i32 = 1 << 14;
+
+/// The pairs of which one side has more parts than the other, by group, sender and receiver.
+fn unequal_pairs(run: &Run, pairs: &[(u32, u32)]) -> BTreeSet<(u32, u32, u32)> {
+    let mut more_sends: BTreeMap<(u32, u32, u32), i64> = BTreeMap::new();
+    for (event, (source, target)) in run.events.iter().zip(pairs).filter(|(_, pair)| pair.0 != NO_PAIR) {
+        let more = if event.kind == CollectiveType::Send { 1 } else { -1 };
+        *more_sends.entry((event.group, *source, *target)).or_default() += more;
+    }
+    more_sends.into_iter().filter(|(_, more)| *more != 0).map(|(pair, _)| pair).collect()
 }
 
 /// Writes the instances' indices into their parts.

@@ -63,6 +63,7 @@ pub fn find(run: &mut Run) -> Peers {
     });
     let classes = tail_classes(run);
     peers.tail = typical_tails(run, &classes);
+    add_waits_for_unrecorded(run, &classes, &mut peers.tail);
     peers.slow_links = slow_links(run);
     without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
     peers
@@ -139,7 +140,9 @@ fn least(values: &[f64]) -> f64 {
 
 /// The typical segment before each event, and whether most peers have it after the same.
 fn typical_segments(run: &Run, slots: Slots<'_>) -> (Vec<f64>, Vec<bool>) {
-    let mut order: Vec<u32> = (0..run.events.len() as u32).collect();
+    // Of work that isn't known nothing is typical.
+    let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
+    let mut order: Vec<u32> = (0..run.events.len() as u32).filter(is_known).collect();
     order.sort_unstable_by_key(|&index| (slots.own[index as usize], run.events[index as usize].step, index));
     let mut found = (vec![f64::NAN; run.events.len()], vec![false; run.events.len()]);
     for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
@@ -255,6 +258,34 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Vec<f64> {
         })
         .collect();
     classes.iter().map(|class| typical[class]).collect()
+}
+
+/// Adds to what is typical of transfers what those who were recorded wait for the others where nobody is slow: one of them
+/// is always the last. Where all were recorded, that is how long after the second to last the last one comes; of few
+/// groups it isn't told from what somebody slow makes the others wait.
+fn add_waits_for_unrecorded(run: &Run, classes: &[TailClass], tails: &mut [f64]) {
+    let mut waits: HashMap<TailClass, (Vec<f64>, BTreeSet<u32>)> = HashMap::new();
+    for (instance, class) in run.instances.iter().zip(classes).filter(|(it, _)| it.is_complete()) {
+        let (mut last, mut before) = (f64::MIN, f64::MIN);
+        for start in instance.events.iter().map(|event| run.events[*event as usize].start) {
+            before = before.max(start.min(last));
+            last = last.max(start);
+        }
+        if before > f64::MIN {
+            let (waits, groups) = waits.entry(*class).or_default();
+            waits.push(last - before);
+            groups.insert(instance.group);
+        }
+    }
+    let of_many = waits.into_iter().filter(|(_, (_, groups))| groups.len() >= FEWEST);
+    let waits: HashMap<TailClass, f64> =
+        of_many.map(|(class, (mut waits, _))| (class, median(&mut waits))).collect();
+    for ((instance, class), tail) in run.instances.iter().zip(classes).zip(tails) {
+        let unrecorded = instance.members.saturating_sub(instance.events.len() as u32);
+        if let Some(wait) = waits.get(class).filter(|_| unrecorded > 0) {
+            *tail += wait * f64::from(unrecorded) / f64::from(instance.members);
+        }
+    }
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long

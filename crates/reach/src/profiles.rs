@@ -31,10 +31,14 @@ impl Profiles {
     /// Opens a set, or finds the collections below some folders.
     ///
     /// # Errors
-    /// When there are none, a set stands among other paths, or has no run of that name.
+    /// When there are none, some are of different jobs, a set stands among other paths, or has no run of that name.
     pub fn open(paths: &[PathBuf], run: Option<&str>) -> Result<Self, ReachError> {
         match (paths.iter().find(|path| is_set(path)), run) {
-            (Some(set), _) if paths.len() == 1 => Ok(Self::Set(Set::open(set, run)?)),
+            (Some(set), _) if paths.len() == 1 => {
+                let set = Set::open(set, run)?;
+                set.refuse_several_jobs()?;
+                Ok(Self::Set(set))
+            }
             (Some(set), _) => Err(ReachError::SetAmongOthers(set.clone())),
             (None, Some(_)) => Err(ReachError::NoRuns(paths.first().cloned().unwrap_or_default())),
             (None, None) => Ok(Self::Folders(discover(paths)?)),

@@ -102,6 +102,9 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
                 begin[lane] = begin[lane].max(arrived[lane]);
             }
         }
+        for begin in begin.iter_mut().filter(|begin| **begin == f64::MIN) {
+            *begin = instance.begin;
+        }
         let excess = (instance.tail - peers.tail[number]).max(0.0);
         let mask = groups[instance.group as usize];
         for &index in &instance.events {
@@ -129,6 +132,8 @@ fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
 fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, segments: Times) -> Times {
     let event = &run.events[index];
     let mut arrived: Times = match event.pred {
+        // Others tell when it can have come.
+        _ if event.is_after_gap => [f64::MIN; LANES],
         Some(pred) => std::array::from_fn(|lane| ends[pred as usize][lane] + segments[lane]),
         None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
     };

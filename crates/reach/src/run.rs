@@ -1,7 +1,7 @@
 //! All ranks of a run side by side: the tables that matching, clocks, peers and replay share. Ranks, hosts and
 //! groups are numbered densely here, in the order of their names, so that every order of folders gives the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::discover::{Discovery, Role};
@@ -70,6 +70,8 @@ pub struct Event {
     pub pred: Option<u32>,
     /// The work between.
     pub segment_ns: i64,
+    /// Whether a step was left out before it, so that nothing is known of the work between.
+    pub is_after_gap: bool,
     /// The rank's event before it in the same group: they follow one another.
     pub before_in_group: Option<u32>,
     /// Time that no computing hides.
@@ -148,6 +150,7 @@ const NOT_YET: Event = Event {
     duration_ns: 0,
     pred: None,
     segment_ns: 0,
+    is_after_gap: false,
     before_in_group: None,
     exposed_ns: 0,
     exposed_start_ns: 0,
@@ -260,6 +263,7 @@ impl Run {
             duration_ns: row.duration_ns,
             pred: row.pred.map(|pred| events.start as u32 + pred),
             segment_ns: row.segment_ns,
+            is_after_gap: false,
             before_in_group: None,
             exposed_ns: row.exposed_ns,
             exposed_start_ns: row.exposed_start_ns,
@@ -277,12 +281,8 @@ impl Run {
 
     /// Adds the rest of a rank whose parts are at their places.
     pub(crate) fn complete(&mut self, rank: usize, rows: RankRows) {
+        self.chain_groups(rank);
         let events = self.ranks[rank].events.clone();
-        let mut last_of_group: BTreeMap<u32, u32> = BTreeMap::new();
-        for index in events.clone() {
-            let event = &mut self.events[index];
-            event.before_in_group = last_of_group.insert(event.group, index as u32);
-        }
         let global = |pred: Option<u32>| pred.map(|pred| events.start as u32 + pred);
         let finishes = rows.finishes.into_iter().map(|row| FinishRow { pred: global(row.pred), ..row });
         self.links.extend(rows.links.into_iter().map(|row| (rank as u32, row)));
@@ -293,6 +293,52 @@ impl Run {
         of_rank.idle_ns = rows.idle_ns;
         of_rank.operators = rows.operators;
         of_rank.frequency_mhz = rows.frequency_mhz;
+    }
+
+    /// Notes the event before each of a rank's in its group.
+    fn chain_groups(&mut self, rank: usize) {
+        let mut last_of_group: BTreeMap<u32, u32> = BTreeMap::new();
+        for index in self.ranks[rank].events.clone() {
+            let event = &mut self.events[index];
+            event.before_in_group = last_of_group.insert(event.group, index as u32);
+        }
+    }
+
+    /// Leaves steps of ranks, which are given by their indices, out: parts, ends and times.
+    pub(crate) fn leave_out(&mut self, left: &BTreeSet<(u32, i32)>) {
+        let is_kept = |rank: usize, step: i32| !left.contains(&(rank as u32, step));
+        let mut kept = 0;
+        let place = |event: &Event| {
+            is_kept(event.rank as usize, event.step).then(|| {
+                kept += 1;
+                kept - 1
+            })
+        };
+        let places: Vec<Option<u32>> = self.events.iter().map(place).collect();
+        let placed = |index: Option<u32>| index.and_then(|index| places[index as usize]);
+        for event in &mut self.events {
+            let pred = placed(event.pred);
+            if event.pred.is_some() && pred.is_none() {
+                (event.segment_ns, event.is_after_gap) = (0, true);
+            }
+            event.pred = pred;
+        }
+        self.events.retain(|event| is_kept(event.rank as usize, event.step));
+        let mut first = 0;
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let count = places[rank.events.clone()].iter().flatten().count();
+            rank.events = first..first + count;
+            first += count;
+            rank.finishes.retain_mut(|finish| {
+                finish.pred = placed(finish.pred);
+                is_kept(index, finish.step)
+            });
+            let mut steps = rank.steps.iter();
+            rank.idle_ns.retain(|_| steps.next().is_none_or(|step| is_kept(index, step.step)));
+            rank.steps.retain(|step| is_kept(index, step.step));
+            rank.compute_ns.retain(|step, _| is_kept(index, *step));
+        }
+        (0..self.ranks.len()).for_each(|rank| self.chain_groups(rank));
     }
 
     /// The index of a rank by its number.

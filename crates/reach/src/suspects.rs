@@ -1,5 +1,7 @@
 //! Whom the run waits for, and what each costs: replayed alone and in an otherwise healthy run.
 
+use std::collections::BTreeMap;
+
 use crate::causes::Evidence;
 use crate::links::{Ends, SlowLink};
 use crate::noise;
@@ -17,10 +19,31 @@ pub enum Who {
     Link(SlowLink),
     /// A group whose transfers are slow, of which the profiles don't tell the links; by its index.
     Group(u32),
+    /// A rank that wasn't recorded, or one of several, for which those wait that were.
+    Unrecorded(Unrecorded),
     /// A host most of whose ranks are slow and hide one another; by its index.
     Host(usize),
     /// An operator that slows several ranks, which hide one another; they are given by their indices.
     Operator(OperatorKey, Vec<usize>),
+}
+
+/// Ranks that weren't recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unrecorded {
+    /// Their numbers.
+    pub ranks: Vec<u32>,
+    /// The groups that lack these and no others, by their indices.
+    pub groups: Vec<u32>,
+}
+
+impl Unrecorded {
+    /// The one rank that it is, if it is no one of several.
+    pub fn only(&self) -> Option<u32> {
+        match self.ranks[..] {
+            [rank] => Some(rank),
+            _ => None,
+        }
+    }
 }
 
 impl Who {
@@ -31,6 +54,7 @@ impl Who {
             Self::Host(_) => "host",
             Self::Operator(..) => "operator",
             Self::Group(_) => "group",
+            Self::Unrecorded(_) => "unrecorded",
             Self::Link(link) => match link.ends {
                 Ends::Pair(..) => "link",
                 Ends::PortOut(_) => "port",
@@ -42,13 +66,13 @@ impl Who {
         }
     }
 
-    /// The ranks whose own work it is, by their indices; none of links and groups.
+    /// The recorded ranks whose own work it is, by their indices; none of links and groups.
     pub fn workers(&self, run: &Run) -> Vec<usize> {
         match self {
             Self::Rank(rank) => vec![*rank],
             Self::Host(host) => (0..run.ranks.len()).filter(|it| run.ranks[*it].host == *host).collect(),
             Self::Operator(_, ranks) => ranks.clone(),
-            Self::Link(_) | Self::Group(_) => Vec::new(),
+            Self::Link(_) | Self::Group(_) | Self::Unrecorded(_) => Vec::new(),
         }
     }
 
@@ -57,6 +81,7 @@ impl Who {
         match self {
             Self::Link(link) => link.groups.clone(),
             Self::Group(group) => vec![*group],
+            Self::Unrecorded(it) => it.groups.clone(),
             Self::Rank(_) | Self::Host(_) | Self::Operator(..) => Vec::new(),
         }
     }
@@ -310,9 +335,50 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
         groups.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
         found.extend(groups.into_iter().take(MOST / 4));
     }
+    found.extend(unrecorded(run, peers, steps));
     let mut ranks = of_ranks(run, peers);
     ranks.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.extend(ranks.into_iter().take(MOST.saturating_sub(found.len())));
+    found
+}
+
+/// Ranks that weren't recorded, by what transfers take longer than usual in groups that lack them: those who were
+/// recorded wait there after the last of them has come.
+fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
+    let by_group = excess_by_group(run, peers);
+    let mut groups_of: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+    for (index, group) in run.groups.iter().enumerate() {
+        let is_missing = |rank: &u32| run.rank_of(*rank).is_none();
+        let missing: Vec<u32> = group.ranks.iter().copied().filter(is_missing).collect();
+        // A slow link tells more.
+        let is_linked = peers.slow_links.iter().any(|link| link.groups.contains(&(index as u32)));
+        if !missing.is_empty() && !is_linked {
+            groups_of.entry(missing).or_default().push(index as u32);
+        }
+    }
+    let mut found: Vec<Suspect> = groups_of
+        .into_iter()
+        .map(|(ranks, groups)| {
+            let mut excess = Excess::default();
+            for (step, more) in groups.iter().flat_map(|group| &by_group[*group as usize].of_steps) {
+                excess.add(*step, *more, 0.0);
+            }
+            let (sum, since) = (excess.sum, excess.since());
+            suspect(Who::Unrecorded(Unrecorded { ranks, groups }), sum / steps, since, false)
+        })
+        .collect();
+    found.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
+    found.truncate(MOST / 4);
+    found
+}
+
+/// By how much the transfers of each group exceed what is typical.
+fn excess_by_group(run: &Run, peers: &Peers) -> Vec<Excess> {
+    let mut found: Vec<Excess> = run.groups.iter().map(|_| Excess::default()).collect();
+    for (instance, typical) in run.instances.iter().zip(&peers.tail) {
+        let step = run.events[instance.events[0] as usize].step;
+        found[instance.group as usize].add(step, instance.tail, *typical);
+    }
     found
 }
 
@@ -379,7 +445,7 @@ fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
 #[derive(Default)]
 struct Excess {
     sum: f64,
-    of_steps: std::collections::BTreeMap<i32, f64>,
+    of_steps: BTreeMap<i32, f64>,
 }
 
 impl Excess {

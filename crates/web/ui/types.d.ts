@@ -244,7 +244,7 @@ interface RanksLink {
 }
 
 interface Suspect {
-  kind: "rank" | "link" | "port" | "port_in" | "adapter" | "adapter_in" | "path" | "group" | "host" | "operator"; name: string; rank: number | null; src: number | null; dst: number | null; ranks: number[]; from: number[] | null; to: number[] | null; named: boolean; weak: boolean; within: boolean;
+  kind: "rank" | "link" | "port" | "port_in" | "adapter" | "adapter_in" | "path" | "group" | "unrecorded" | "host" | "operator"; name: string; rank: number | null; src: number | null; dst: number | null; ranks: number[]; from: number[] | null; to: number[] | null; named: boolean; weak: boolean; within: boolean;
   saves_ns: number; low_ns: number | null; high_ns: number | null; alone_ns: number; excess_ns: number; since_step: number;
   evidence: { causes: { cause: string; explains_ns: number }[]; differences: { operator: { name: string; type: string; unit: string }; count: number; excess_ns: number; is_on_peers: boolean }[]; peers: number[] };
 }

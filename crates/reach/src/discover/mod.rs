@@ -1,5 +1,6 @@
 //! The collections of ranks below some folders, and what each says of itself: rank, host, groups, time.
 
+pub(crate) mod jobs;
 mod metadata;
 mod search;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Loss, LossReason, ReachError};
 
 pub use metadata::{Group, Role, group_key, key_of_text};
+use search::Found;
 
 /// A rank's results in a folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +132,7 @@ pub fn holds_several(path: &Path) -> bool {
 /// Finds all collections below some folders.
 ///
 /// # Errors
-/// When a path names nothing or can't be listed, or there is no collection.
+/// When a path names nothing or can't be listed, there is no collection, or some are of different jobs.
 pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
     let mut folders = BTreeSet::new();
     for path in paths {
@@ -142,10 +144,12 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
     }
     let found = opscope_parallel::map(&folders, |folder| search::look_at(folder));
     let mut discovery = Discovery::default();
-    let mut collections: BTreeMap<u32, Collection> = BTreeMap::new();
-    let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
-    let mut free = (0..).filter(|number| !taken.contains(number));
-    for mut one in found {
+    let chosen = one_of_each_rank(found, &mut discovery.losses)?;
+    let mut known = BTreeSet::new();
+    let sayings: Vec<jobs::Saying<'_>> =
+        chosen.iter().map(|(rank, it)| it.saying(*rank, &mut known)).collect();
+    jobs::refuse_several(&sayings)?;
+    for (rank, mut one) in chosen {
         discovery.losses.append(&mut one.losses);
         for (key, group) in one.groups {
             discovery.groups.entry(key).or_insert(group);
@@ -154,12 +158,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
         if discovery.layout.is_empty() {
             discovery.layout = one.layout;
         }
-        let rank = one.rank.or_else(|| free.next()).unwrap_or(u32::MAX);
-        if one.rank.is_none() {
-            let source = one.folder.display().to_string();
-            discovery.losses.push(Loss::new(Some(rank), source, LossReason::InventedRank, 1));
-        }
-        let collection = Collection {
+        discovery.collections.push(Collection {
             folder: one.folder,
             rank,
             host: one.host,
@@ -167,30 +166,39 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
             taken: one.taken,
             format: one.outputs.format(),
             outputs: one.outputs,
-        };
-        let Some(other) = collections.remove(&rank) else {
-            collections.insert(rank, collection);
-            continue;
-        };
-        let (kept, left) = newer_first(collection, other)?;
-        discovery.losses.push(Loss::new(
-            Some(rank),
-            left.folder.display().to_string(),
-            LossReason::Double,
-            1,
-        ));
-        collections.insert(rank, kept);
+        });
     }
-    discovery.collections = collections.into_values().collect();
     Ok(discovery)
 }
 
+/// Gives a number to each collection that names none, and chooses one of those that name the same.
+fn one_of_each_rank(found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<BTreeMap<u32, Found>, ReachError> {
+    let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
+    let mut free = (0..).filter(|number| !taken.contains(number));
+    let mut chosen: BTreeMap<u32, Found> = BTreeMap::new();
+    for mut one in found {
+        let rank = one.rank.or_else(|| free.next()).unwrap_or(u32::MAX);
+        let folder = |it: &Found| it.folder.display().to_string();
+        if one.rank.is_none() {
+            losses.push(Loss::new(Some(rank), folder(&one), LossReason::InventedRank, 1));
+        }
+        if let Some(other) = chosen.remove(&rank) {
+            let (kept, left) = newer_first(rank, one, other)?;
+            losses.push(Loss::new(Some(rank), folder(&left), LossReason::Double, 1));
+            one = kept;
+        }
+        chosen.insert(rank, one);
+    }
+    Ok(chosen)
+}
+
 /// Of two collections of a rank, the one to use: the newer, and of equally old ones the databases.
-fn newer_first(a: Collection, b: Collection) -> Result<(Collection, Collection), ReachError> {
-    let worth = |it: &Collection| (!it.outputs.is_empty(), it.taken.clone(), it.format == Format::Database);
+fn newer_first(rank: u32, a: Found, b: Found) -> Result<(Found, Found), ReachError> {
+    let worth =
+        |it: &Found| (!it.outputs.is_empty(), it.taken.clone(), it.outputs.format() == Format::Database);
     let (worth_a, worth_b) = (worth(&a), worth(&b));
     if worth_a == worth_b && !worth_a.1.is_empty() {
-        return Err(ReachError::TwoRuns { rank: a.rank, first: b.folder, second: a.folder });
+        return Err(ReachError::TwoRuns { rank, first: b.folder, second: a.folder });
     }
     Ok(if worth_a > worth_b { (a, b) } else { (b, a) })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::jobs::{Members, Saying};
 use super::metadata::{self, Group};
 use super::{Outputs, name_of};
 use crate::database;
@@ -35,6 +36,14 @@ pub struct Found {
     pub world_size: Option<u32>,
     pub layout: Vec<(String, u32)>,
     pub losses: Vec<Loss>,
+}
+
+impl Found {
+    /// The words about its job, of a collection whose rank is known.
+    pub fn saying(&self, rank: u32, known: &mut BTreeSet<Members>) -> Saying<'_> {
+        let groups = self.groups.iter().map(|(key, group)| (*key, &group.ranks[..]));
+        Saying::new(vec![rank], &self.folder, self.world_size, groups, known)
+    }
 }
 
 /// Adds the collections at and below a path.

@@ -1,6 +1,6 @@
 //! The ranks of a set, as they were read when they were imported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::file;
@@ -12,8 +12,9 @@ use super::tables::{
     OperatorLine, RankLine, StepLine,
 };
 use super::{SetError, is_set};
+use crate::discover::jobs::{Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
-use crate::error::{Loss, LossReason};
+use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
 use crate::read::{Kind, OperatorKey, Operators, Summing, Work, can_last};
 use crate::rows::{CollectiveType, RankRows};
@@ -110,6 +111,21 @@ impl Set {
             file::each(&path, None, &mut texts, |line, texts| row(line, texts))?;
         }
         Ok(())
+    }
+
+    /// Refuses ranks that were imported from different jobs.
+    ///
+    /// # Errors
+    /// When there are such.
+    pub(crate) fn refuse_several_jobs(&self) -> Result<(), ReachError> {
+        let mut known = BTreeSet::new();
+        let saying = |part: &'_ Manifest| {
+            let groups = part.groups.iter().map(|group| (group.key, &group.ranks[..]));
+            let ranks = part.ranks.keys().copied().collect();
+            Saying::new(ranks, &self.path, part.world_size, groups, &mut known)
+        };
+        let saying: Vec<Saying<'_>> = self.parts.iter().map(saying).collect();
+        refuse_several(&saying)
     }
 
     fn read_ranks(&mut self) -> Result<(), SetError> {

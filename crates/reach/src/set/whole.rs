@@ -158,7 +158,8 @@ table! {
         /// Its place, the costliest first.
         place: i32,
         /// `rank`, `host`, `operator`, `link`, `port` and `port_in` (most links out of and into a rank), `adapter` and
-        /// `adapter_in` (of a host), `path` (from one host to another), or `group`.
+        /// `adapter_in` (of a host), `path` (from one host to another), `group`, or `unrecorded` (a rank that wasn't
+        /// recorded, or one of several).
         kind: Text,
         /// Its name.
         name: Text,
@@ -443,6 +444,7 @@ fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<()
                 Ends::PortOut(rank) | Ends::PortIn(rank) => (number(rank), None, None),
                 Ends::AdapterOut(_) | Ends::AdapterIn(_) | Ends::Path(..) => (None, None, None),
             },
+            Who::Unrecorded(it) => (it.only().map(|rank| rank as i32), None, None),
             Who::Group(_) | Who::Host(_) | Who::Operator(..) => (None, None, None),
         };
         let evidence = serde_json::to_value(evidence).unwrap_or_default();

@@ -158,6 +158,105 @@ fn the_newer_collection_of_a_rank_is_used_and_the_older_one_named() {
 }
 
 #[test]
+fn a_rank_that_was_not_recorded_is_named_with_its_cost_where_all_wait_for_it() {
+    let (whole, parts, healthy) = (TempDir::new().unwrap(), TempDir::new().unwrap(), TempDir::new().unwrap());
+    let cluster = |slow_rank| Cluster::new(5, Faults { slow_rank, ..Faults::default() });
+    cluster(Some(5)).write(whole.path(), 0..RANKS, None);
+    let others = || (0..RANKS).filter(|rank| *rank != 5);
+    cluster(Some(5)).write(parts.path(), others(), None);
+    cluster(None).write(healthy.path(), others(), None);
+    assert_eq!(named(&examined(healthy.path())), Vec::<String>::new());
+    let findings = examined(parts.path());
+    assert_eq!(named(&findings), ["rank 5 (not recorded)"]);
+    let saves = |findings: &Findings| findings.costs.suspects[0].saves_ns;
+    let (known, told) = (saves(&examined(whole.path())), saves(&findings));
+    assert!((told / known - 1.0).abs() < 0.1, "{told} ns a step, and {known} where it was recorded");
+    let Cause::NotRecorded { slows } = &findings.evidence[0].causes[0].cause else {
+        panic!("{:?}", findings.evidence[0])
+    };
+    assert_eq!(slows, &["dp allReduce", "tp allReduce"]);
+}
+
+#[test]
+fn a_step_of_which_a_rank_lost_most_is_left_out_for_it() {
+    let folder = TempDir::new().unwrap();
+    let cluster = Cluster::new(6, Faults { slow_rank: Some(5), ..Faults::default() });
+    cluster.write(folder.path(), 0..RANKS, None);
+    let whole = examined(folder.path());
+    // Neither stands between the slow rank and the others.
+    for (rank, step) in [(2, 1), (7, 0)] {
+        let name = format!("host{}_{}_20260102030405{rank:03}_ascend_pt", rank / 4, 100 + rank);
+        let path = folder.path().join(name).join("ASCEND_PROFILER_OUTPUT/communication.json");
+        let mut text: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let collectives = text[format!("step{step}")]["collective"].as_object_mut().unwrap();
+        let mut number = 0;
+        collectives.retain(|_, _| {
+            number += 1;
+            number % 3 == 0
+        });
+        std::fs::write(&path, text.to_string()).unwrap();
+    }
+    let findings = examined(folder.path());
+    let cut =
+        |rank| findings.losses.iter().find(|it| it.rank == Some(rank) && it.reason == LossReason::CutStep);
+    assert_eq!([2, 7].map(|rank| cut(rank).map(|it| &*it.source)), [Some("step 1"), Some("step 0")]);
+    assert_eq!(findings.losses.iter().filter(|it| it.reason == LossReason::CutStep).count(), 2);
+    assert_eq!(findings.run.ranks[2].finishes.iter().map(|it| it.step).collect::<Vec<_>>(), [0]);
+    assert!(
+        findings.run.events.iter().all(|it| (it.rank, it.step) != (2, 1) && (it.rank, it.step) != (7, 0))
+    );
+    assert_eq!(named(&findings), ["rank 5 (host1)"]);
+    let saves = |findings: &Findings| findings.costs.suspects[0].saves_ns;
+    let (known, told) = (saves(&whole), saves(&findings));
+    assert!((told / known - 1.0).abs() < 0.1, "{told} ns a step, and {known} of all");
+}
+
+#[test]
+fn ranks_of_different_jobs_are_refused_with_both_sides_named() {
+    let fails =
+        |folder: &TempDir| examine(&[folder.path().to_owned()], &Default::default(), &|_| {}).unwrap_err();
+    let write = |folder: &TempDir, seed, ranks| {
+        Cluster::new(seed, Faults::default()).write(folder.path(), ranks, None)
+    };
+    for (of_this_job, of_another) in [("\"world_size\":8", "\"world_size\":16"), ("10.0.0.1", "10.0.0.2")] {
+        let folder = TempDir::new().unwrap();
+        write(&folder, 1, 0..5);
+        write(&folder, 1, 5..RANKS);
+        examined(folder.path());
+        for rank in 5..RANKS {
+            let name = format!("host1_{}_20260102030405{rank:03}_ascend_pt", 100 + rank);
+            let path = folder.path().join(name).join("profiler_metadata.json");
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains(of_this_job), "{text}");
+            std::fs::write(path, text.replace(of_this_job, of_another)).unwrap();
+        }
+        let error = fails(&folder).to_string();
+        let sides = match of_another {
+            "10.0.0.2" => ["ranks 0, 2, 4 ", "ranks 6 "],
+            _ => ["ranks 0-4 ", "ranks 5-7 "],
+        };
+        let is_told = error.contains("different jobs") && sides.iter().all(|side| error.contains(side));
+        assert!(is_told && error.contains("host0_100_20260102030405000_ascend_pt"), "{error}");
+    }
+}
+
+#[test]
+fn a_rank_of_another_run_with_the_same_names_is_told() {
+    let folder = TempDir::new().unwrap();
+    let write = |cluster: Cluster, ranks: &[usize]| cluster.write(folder.path(), ranks.iter().copied(), None);
+    write(Cluster::new(1, Faults::default()), &[0, 1, 2, 4, 5, 6, 7]);
+    let strangers = |findings: &Findings| -> Vec<Option<u32>> {
+        let losses = findings.losses.iter().filter(|it| it.reason == LossReason::Stranger);
+        losses.map(|it| it.rank).collect()
+    };
+    // A clock that is off by an hour makes nobody a stranger.
+    write(Cluster::new(1, Faults::default()).later(3600e9), &[3]);
+    assert_eq!(strangers(&examined(folder.path())), []);
+    write(Cluster::new(2, Faults { slow_rank: Some(3), ..Faults::default() }).later(60e9), &[3]);
+    assert!(strangers(&examined(folder.path())).contains(&Some(3)));
+}
+
+#[test]
 fn a_folder_of_nothing_or_of_a_single_rank_says_what_was_expected() {
     let folder = TempDir::new().unwrap();
     let fails = || examine(&[folder.path().to_owned()], &Default::default(), &|_| {}).unwrap_err();

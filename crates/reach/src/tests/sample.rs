@@ -134,6 +134,24 @@ impl Cluster {
         counts[group] += 1;
     }
 
+    /// The same run, so much later.
+    pub fn later(mut self, by_ns: f64) -> Self {
+        self.tasks.iter_mut().flatten().for_each(|task| {
+            task.start += by_ns;
+            task.end += by_ns;
+        });
+        self.parts.iter_mut().flatten().for_each(|part| {
+            part.start += by_ns;
+            part.end += by_ns;
+            part.begin += by_ns;
+        });
+        self.steps.iter_mut().flatten().for_each(|(begin, end)| {
+            *begin += by_ns;
+            *end += by_ns;
+        });
+        self
+    }
+
     /// The mean length of a step, in nanoseconds.
     pub fn step_ns(&self) -> f64 {
         self.steps.iter().map(|steps| steps[STEPS - 1].1).fold(0.0, f64::max) / STEPS as f64

@@ -174,6 +174,11 @@ pub fn check_rank(findings: &Findings, rank: u32) -> Result<(), UsageError> {
     if findings.run.rank_of(rank).is_some() {
         return Ok(());
     }
+    if findings.discovery.missing().contains(&rank) {
+        return Err(UsageError(say!(
+            "rank {rank} wasn't recorded, so that nothing of its own can be shown; see opscope cluster info"
+        )));
+    }
     let numbers = |it: Option<&opscope_reach::Rank>| it.map_or(0, |rank| rank.number);
     let (first, last) = (numbers(findings.run.ranks.first()), numbers(findings.run.ranks.last()));
     Err(UsageError(say!(
@@ -191,7 +196,7 @@ fn suspects_of_rank(findings: &Findings, rank: u32) -> Vec<usize> {
     let mut found = of(&|who| matches!(who, Who::Rank(it) if is_it(it)));
     found.extend(of(&|who| match who {
         Who::Host(_) | Who::Operator(..) => who.workers(&findings.run).iter().any(is_it),
-        Who::Rank(_) | Who::Link(_) | Who::Group(_) => false,
+        Who::Rank(_) | Who::Link(_) | Who::Group(_) | Who::Unrecorded(_) => false,
     }));
     found
 }
@@ -210,7 +215,7 @@ fn suspects_of_link(findings: &Findings, src: u32, dst: u32) -> Vec<usize> {
             Ends::AdapterIn(host) => host == to && from != to,
             Ends::Path(a, b) => (a, b) == (from, to),
         },
-        Who::Rank(_) | Who::Group(_) | Who::Host(_) | Who::Operator(..) => false,
+        Who::Rank(_) | Who::Group(_) | Who::Host(_) | Who::Operator(..) | Who::Unrecorded(_) => false,
     };
     let suspects = &findings.costs.suspects;
     (0..suspects.len()).filter(|index| is_it(&suspects[*index].who)).collect()

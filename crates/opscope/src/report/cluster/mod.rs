@@ -48,7 +48,7 @@ pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
             count => say!(", and {} more", count - 1),
         };
         let detail = if first.detail.is_empty() { String::new() } else { format!(" ({})", first.detail) };
-        say!("{ranks}{}: {}{detail}{more}", reason.sentence(), first.source)
+        say!("{ranks}{}: {}{detail}{more}", word(reason.sentence()), first.source)
     };
     reasons.into_iter().map(line).collect()
 }

@@ -67,6 +67,12 @@ pub fn of_cause(cause: &Cause) -> String {
                 "transfers of the {role} group of {ranks} take longer than those of its like; the profiles tell no links"
             )
         }
+        Cause::NotRecorded { slows } => {
+            say!(
+                "others wait for it, or for a link of its, in {}; without its profile nothing tells why",
+                slows.join(", ")
+            )
+        }
         Cause::Unknown => {
             word("none of the known reasons; see opscope cluster slow for the operators that differ")
                 .to_owned()

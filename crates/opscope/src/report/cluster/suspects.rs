@@ -332,6 +332,7 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
             Ends::PortIn(rank) => (None, None, Some(number(rank))),
             Ends::AdapterOut(_) | Ends::AdapterIn(_) | Ends::Path(..) => (None, None, None),
         },
+        Who::Unrecorded(it) => (it.only(), None, None),
         Who::Group(_) | Who::Host(_) | Who::Operator(..) => (None, None, None),
     };
     let numbers = |ranks: Vec<usize>| ranks.into_iter().map(number).collect::<Vec<u32>>();
@@ -342,7 +343,10 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
         "rank": rank,
         "src": src,
         "dst": dst,
-        "ranks": numbers(ranks_of(findings, &suspect.who)),
+        "ranks": match &suspect.who {
+            Who::Unrecorded(it) => it.ranks.clone(),
+            who => numbers(ranks_of(findings, who)),
+        },
         "from": from.map(numbers),
         "to": to.map(numbers),
         "named": suspect.is_named,
@@ -359,7 +363,7 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
     })
 }
 
-/// The ranks that a suspect is about, by their indices: those that are slow, or the two sides of links.
+/// The recorded ranks that a suspect is about, by their indices: those that are slow, or the two sides of links.
 pub fn ranks_of(findings: &Findings, who: &Who) -> Vec<usize> {
     let run = &findings.run;
     match who {
@@ -371,7 +375,7 @@ pub fn ranks_of(findings: &Findings, who: &Who) -> Vec<usize> {
             let members = &run.groups[*group as usize].ranks;
             members.iter().filter_map(|rank| run.rank_of(*rank)).collect()
         }
-        Who::Rank(_) | Who::Host(_) | Who::Operator(..) => who.workers(run),
+        Who::Rank(_) | Who::Host(_) | Who::Operator(..) | Who::Unrecorded(_) => who.workers(run),
     }
 }
 

@@ -211,6 +211,8 @@ export const en = {
   loss_impossible_time: "records with impossible times; left out",
   loss_unnumbered: "collectives without a sequence number; left out of the matching",
   loss_shifted: "collectives numbered otherwise than on other ranks; aligned",
+  loss_stranger: "collectives that don't end with the others' of their number; costs may be wrong",
+  loss_cut_step: "has less than half of the collectives that others have; left out for this rank",
   loss_no_steps: "tells no steps; the whole recording counts as one",
   clocks_title: "Clocks, beside the first host's",
   ahead: "ahead",

@@ -211,6 +211,8 @@ export const zh = {
   loss_impossible_time: "时间不可能的记录；已略去",
   loss_unnumbered: "没有序号的集合通信；不参与匹配",
   loss_shifted: "集合通信的编号与其他 rank 不同；已对齐",
+  loss_stranger: "集合通信与同编号的其他 rank 不同时结束；代价可能有误",
+  loss_cut_step: "集合通信不足其他 rank 的一半；该 rank 不计入此 step",
   loss_no_steps: "没有 step 信息；整个采集算作一个 step",
   clocks_title: "各主机时钟（相对于第一台）",
   ahead: "超前",

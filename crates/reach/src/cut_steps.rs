@@ -1,0 +1,79 @@
+//! Steps of which a rank lost most of its collectives.
+//!
+//! Of a file that is cut, or from which records are missing, a step may be left in part. Its gaps look like the rank's
+//! own work, so that it would seem to hold up the others; the step is left out for that rank instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clocks::median;
+use crate::error::{Loss, LossReason};
+use crate::run::Run;
+
+/// The share of what other ranks have that a step must have at least.
+const LEAST: f64 = 0.5;
+
+/// The fewest collectives that others must have.
+const FEWEST: u32 = 4;
+
+/// Leaves such steps out; returns them as losses.
+pub fn leave_out(run: &mut Run) -> Vec<Loss> {
+    let left = find(run);
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let losses = losses(run, &left);
+    run.leave_out(&left);
+    losses
+}
+
+/// The ranks, by their indices, with the steps of which they have too little.
+///
+/// All members of a group have the same number of its collectives in a step. What a rank has is therefore compared with
+/// what the other members of its groups have.
+fn find(run: &Run) -> BTreeSet<(u32, i32)> {
+    let mut counts: BTreeMap<(u32, i32), BTreeMap<u32, u32>> = BTreeMap::new();
+    for event in run.events.iter().filter(|event| !event.kind.is_between_two()) {
+        *counts.entry((event.group, event.step)).or_default().entry(event.rank).or_default() += 1;
+    }
+    // What each rank has in each step, and what it should have.
+    let mut shares: BTreeMap<(u32, i32), (u32, u32)> = BTreeMap::new();
+    for ((group, step), of_ranks) in counts {
+        let recorded = run.groups[group as usize].ranks.iter().filter_map(|rank| run.rank_of(*rank));
+        let of_all: Vec<(u32, u32)> = recorded
+            .map(|rank| (rank as u32, of_ranks.get(&(rank as u32)).copied().unwrap_or_default()))
+            .collect();
+        let usual =
+            median(&mut of_all.iter().map(|(_, count)| f64::from(*count)).collect::<Vec<f64>>()) as u32;
+        let most = of_all.iter().map(|(_, count)| *count).max().unwrap_or_default();
+        for (rank, own) in &of_all {
+            // Of two, who has more lacks nothing.
+            let due = if of_all.len() > 2 { usual } else { most };
+            let (has, should) = shares.entry((*rank, step)).or_default();
+            (*has, *should) = (*has + (*own).min(due), *should + due);
+        }
+    }
+    let is_told = |rank: u32, step: i32| {
+        let rank = &run.ranks[rank as usize];
+        !rank.events.is_empty() && rank.steps.iter().any(|it| it.step == step)
+    };
+    let is_cut =
+        |(has, should): &(u32, u32)| *should >= FEWEST && f64::from(*has) < LEAST * f64::from(*should);
+    let cut = shares.into_iter().filter(|((rank, step), share)| is_cut(share) && is_told(*rank, *step));
+    cut.map(|(place, _)| place).collect()
+}
+
+/// A loss for each rank.
+fn losses(run: &Run, left: &BTreeSet<(u32, i32)>) -> Vec<Loss> {
+    let left: Vec<(u32, i32)> = left.iter().copied().collect();
+    let of_rank = |steps: &[(u32, i32)]| {
+        let rank = &run.ranks[steps[0].0 as usize];
+        let is_left = |step: i32| steps.iter().any(|(_, left)| *left == step);
+        let parts = run.events[rank.events.clone()].iter().filter(|event| is_left(event.step)).count();
+        let source = match steps {
+            [(_, step)] => format!("step {step}"),
+            _ => format!("{} steps from {} on", steps.len(), steps[0].1),
+        };
+        Loss::new(Some(rank.number), source, LossReason::CutStep, parts as u64)
+    };
+    left.chunk_by(|a, b| a.0 == b.0).map(of_rank).collect()
+}
