@@ -84,7 +84,7 @@ pub enum Cause {
         /// Its use.
         role: &'static str,
     },
-    /// Those who were recorded wait for somebody who wasn't.
+    /// Recorded ranks wait for one that wasn't recorded.
     NotRecorded {
         /// The use and type of the collectives in which they wait.
         slows: Vec<String>,

@@ -63,7 +63,6 @@ pub fn find(run: &mut Run) -> Peers {
     });
     let classes = tail_classes(run);
     peers.tail = typical_tails(run, &classes);
-    add_waits_for_unrecorded(run, &classes, &mut peers.tail);
     peers.slow_links = slow_links(run);
     without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
     peers
@@ -258,34 +257,6 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Vec<f64> {
         })
         .collect();
     classes.iter().map(|class| typical[class]).collect()
-}
-
-/// Adds to what is typical of transfers what those who were recorded wait for the others where nobody is slow: one of them
-/// is always the last. Where all were recorded, that is how long after the second to last the last one comes; of few
-/// groups it isn't told from what somebody slow makes the others wait.
-fn add_waits_for_unrecorded(run: &Run, classes: &[TailClass], tails: &mut [f64]) {
-    let mut waits: HashMap<TailClass, (Vec<f64>, BTreeSet<u32>)> = HashMap::new();
-    for (instance, class) in run.instances.iter().zip(classes).filter(|(it, _)| it.is_complete()) {
-        let (mut last, mut before) = (f64::MIN, f64::MIN);
-        for start in instance.events.iter().map(|event| run.events[*event as usize].start) {
-            before = before.max(start.min(last));
-            last = last.max(start);
-        }
-        if before > f64::MIN {
-            let (waits, groups) = waits.entry(*class).or_default();
-            waits.push(last - before);
-            groups.insert(instance.group);
-        }
-    }
-    let of_many = waits.into_iter().filter(|(_, (_, groups))| groups.len() >= FEWEST);
-    let waits: HashMap<TailClass, f64> =
-        of_many.map(|(class, (mut waits, _))| (class, median(&mut waits))).collect();
-    for ((instance, class), tail) in run.instances.iter().zip(classes).zip(tails) {
-        let unrecorded = instance.members.saturating_sub(instance.events.len() as u32);
-        if let Some(wait) = waits.get(class).filter(|_| unrecorded > 0) {
-            *tail += wait * f64::from(unrecorded) / f64::from(instance.members);
-        }
-    }
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long

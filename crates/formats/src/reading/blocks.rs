@@ -37,6 +37,11 @@ impl<T> Blocks<T> {
         self.blocks.last().map_or(0, |last| (self.blocks.len() - 1) * ROWS + last.len())
     }
 
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     /// The last row.
     pub fn last(&self) -> Option<&T> {
         self.blocks.last().and_then(|block| block.last())
@@ -113,6 +118,7 @@ mod tests {
             (0..count).for_each(|row| blocks.push(row as u32));
             blocks.shrink_to_fit();
             assert_eq!((blocks.len(), blocks.last().copied()), (count, (count as u32).checked_sub(1)));
+            assert_eq!(blocks.is_empty(), count == 0);
             assert!(blocks.iter().copied().eq(0..count as u32));
             for row in [0, count / 2, count.saturating_sub(1)].into_iter().filter(|row| *row < count) {
                 assert_eq!(blocks[row], row as u32);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the numbers are.
+        /// Numbers of all sizes.
         #[test]
         fn tasks_come_back_as_they_were_noted(
             tasks in prop::collection::vec((any::<u64>(), any::<u32>(), 0..u32::MAX as usize), 0..40),

@@ -1,6 +1,6 @@
 //! Importing: the profiles of ranks become parts of a set, a rank at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,12 +10,14 @@ use opscope_formats::reading::Stop;
 
 use super::file::{TableFile, WholeFile};
 use super::manifest::{self, DeclaredGroup, Fingerprint, Keep, Manifest, PartFile, part_name};
+use super::open::saying_of;
 use super::table::{Row, Texts};
 use super::tables::{
     CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
     StepLine,
 };
 use super::{RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole};
+use crate::discover::jobs::{Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Role, discover};
 use crate::error::{Loss, ReachError};
 use crate::read::{self, Executed};
@@ -95,6 +97,7 @@ pub fn import(
     manifest::begin(set)?;
     let folder = manifest::folder(set, &options.run);
     opscope_files::create_folder(&folder).map_err(|error| SetError::unwritable(&folder, error))?;
+    refuse_another_job(set, options, &discovery)?;
     let mut imported = Imported::default();
     let prints = opscope_parallel::map(&collections, |collection| manifest::fingerprint(collection));
     let prints: BTreeMap<u32, String> = collections.iter().map(|it| it.rank).zip(prints).collect();
@@ -136,6 +139,20 @@ pub fn import(
         },
     };
     Ok(imported)
+}
+
+/// Refuses ranks of another job than that of the set's ranks, but for those that are imported anew.
+fn refuse_another_job(set: &Path, options: &ImportOptions, discovery: &Discovery) -> Result<(), ReachError> {
+    let parts = manifest::manifests(set, &options.run)?;
+    let ranks: Vec<u32> = discovery.collections.iter().map(|it| it.rank).collect();
+    let stays = |part: &&Manifest| part.ranks.keys().any(|rank| ranks.binary_search(rank).is_err());
+    let mut known = BTreeSet::new();
+    let mut said: Vec<Saying<'_>> =
+        parts.iter().filter(stays).map(|part| saying_of(part, set, &mut known)).collect();
+    let Some(first) = discovery.collections.first() else { return Ok(()) };
+    let groups = discovery.groups.iter().map(|(key, group)| (*key, &group.ranks[..]));
+    said.push(Saying::new(ranks, &first.folder, discovery.world_size, groups, &mut known));
+    refuse_several(&said)
 }
 
 /// The ranks that the set has already.

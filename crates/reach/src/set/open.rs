@@ -12,7 +12,7 @@ use super::tables::{
     OperatorLine, RankLine, StepLine,
 };
 use super::{SetError, is_set};
-use crate::discover::jobs::{Saying, refuse_several};
+use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
@@ -34,6 +34,12 @@ pub struct Set {
     counts: BTreeMap<u32, (u64, Option<f64>)>,
     /// The losses of its import.
     pub losses: Vec<Loss>,
+}
+
+/// The words about their job of the ranks of a part.
+pub(super) fn saying_of<'s>(part: &Manifest, set: &'s Path, known: &mut BTreeSet<Members>) -> Saying<'s> {
+    let groups = part.groups.iter().map(|group| (group.key, &group.ranks[..]));
+    Saying::new(part.ranks.keys().copied().collect(), set, part.world_size, groups, known)
 }
 
 impl Set {
@@ -119,13 +125,8 @@ impl Set {
     /// When there are such.
     pub(crate) fn refuse_several_jobs(&self) -> Result<(), ReachError> {
         let mut known = BTreeSet::new();
-        let saying = |part: &'_ Manifest| {
-            let groups = part.groups.iter().map(|group| (group.key, &group.ranks[..]));
-            let ranks = part.ranks.keys().copied().collect();
-            Saying::new(ranks, &self.path, part.world_size, groups, &mut known)
-        };
-        let saying: Vec<Saying<'_>> = self.parts.iter().map(saying).collect();
-        refuse_several(&saying)
+        let said = self.parts.iter().map(|part| saying_of(part, &self.path, &mut known));
+        refuse_several(&said.collect::<Vec<_>>())
     }
 
     fn read_ranks(&mut self) -> Result<(), SetError> {

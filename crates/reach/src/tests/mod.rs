@@ -212,6 +212,26 @@ fn a_step_of_which_a_rank_lost_most_is_left_out_for_it() {
 }
 
 #[test]
+fn what_others_cost_is_the_same_where_a_rank_lost_a_whole_step() {
+    let folder = TempDir::new().unwrap();
+    let cluster = Cluster::new(6, Faults { slow_rank: Some(5), ..Faults::default() });
+    let saves = |findings: &Findings| findings.costs.suspects[0].saves_ns;
+    cluster.write(folder.path(), 0..RANKS, None);
+    let known = saves(&examined(folder.path()));
+    let path = "host0_102_20260102030405002_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json";
+    let whole = std::fs::read_to_string(folder.path().join(path)).unwrap();
+    for step in ["step0", "step1"] {
+        let mut text: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        text.as_object_mut().unwrap().remove(step).unwrap();
+        std::fs::write(folder.path().join(path), text.to_string()).unwrap();
+        let findings = examined(folder.path());
+        assert_eq!(named(&findings), ["rank 5 (host1)"], "{step}");
+        let share = saves(&findings) / known;
+        assert!((share - 1.0).abs() < 0.1, "{share} of what it costs without {step}");
+    }
+}
+
+#[test]
 fn ranks_of_different_jobs_are_refused_with_both_sides_named() {
     let fails =
         |folder: &TempDir| examine(&[folder.path().to_owned()], &Default::default(), &|_| {}).unwrap_err();
