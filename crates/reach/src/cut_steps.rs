@@ -35,7 +35,7 @@ fn find(run: &Run) -> BTreeSet<(u32, i32)> {
     for event in run.events.iter().filter(|event| !event.kind.is_between_two()) {
         *counts.entry((event.group, event.step)).or_default().entry(event.rank).or_default() += 1;
     }
-    // What each rank has in each step, and what it should have.
+    // Of each rank and step, the count that it has and the count that it should have.
     let mut shares: BTreeMap<(u32, i32), (u32, u32)> = BTreeMap::new();
     for ((group, step), of_ranks) in counts {
         let recorded = run.groups[group as usize].ranks.iter().filter_map(|rank| run.rank_of(*rank));
