@@ -35,7 +35,7 @@ impl Ranks {
     /// # Errors
     /// When there are none.
     pub fn find(folder: &Path, chosen: Option<&[u32]>) -> Result<Self, PeerError> {
-        let mut found = opscope_reach::discover(&[folder.to_owned()])?;
+        let mut found = opscope_reach::discover_of_any_job(&[folder.to_owned()])?;
         if let Some(chosen) = chosen {
             found.collections.retain(|collection| chosen.contains(&collection.rank));
             if found.collections.is_empty() {

@@ -80,7 +80,9 @@ pub use collectives::{
     CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, Standing, collectives, group_of,
     instances, matrix, standings,
 };
-pub use discover::{Collection, Discovery, Group, Outputs, Role, discover, group_key, key_of_text};
+pub use discover::{
+    Collection, Discovery, Group, Outputs, Role, discover, discover_of_any_job, group_key, key_of_text,
+};
 pub use error::{Loss, LossReason, ReachError};
 pub use experts::{ExpertRow, Experts, ExpertsGroup, ExpertsRow, experts};
 pub use links::{Ends, SlowLink};

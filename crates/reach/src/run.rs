@@ -318,14 +318,16 @@ impl Run {
         let placed = |index: Option<u32>| index.and_then(|index| places[index as usize]);
         let steps: Vec<i32> = self.events.iter().map(|event| event.step).collect();
         for event in &mut self.events {
-            // All that was lost of a step may have left no part in it.
+            // A step that was lost whole has no part that could be the one before.
             let since = event.pred.map_or(i32::MIN, |pred| steps[pred as usize]);
-            if since < event.step
-                && left.range((event.rank, since)..(event.rank, event.step)).next().is_some()
-            {
+            let is_step_between = since < event.step
+                && left.range((event.rank, since)..(event.rank, event.step)).next().is_some();
+            let pred = placed(event.pred);
+            if is_step_between || event.pred.is_some() && pred.is_none() {
                 (event.pred, event.segment_ns, event.is_after_gap) = (None, 0, true);
+            } else {
+                event.pred = pred;
             }
-            event.pred = placed(event.pred);
         }
         self.events.retain(|event| is_kept(event.rank as usize, event.step));
         let mut first = 0;

@@ -134,6 +134,26 @@ pub fn holds_several(path: &Path) -> bool {
 /// # Errors
 /// When a path names nothing or can't be listed, there is no collection, or some are of different jobs.
 pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
+    discover_if(paths, |chosen| {
+        let mut known = BTreeSet::new();
+        let said: Vec<jobs::Saying<'_>> =
+            chosen.iter().map(|(rank, it)| it.saying(*rank, &mut known)).collect();
+        jobs::refuse_several(&said)
+    })
+}
+
+/// As [`discover()`], also where some are of different jobs: for tables in which ranks only stand side by side.
+///
+/// # Errors
+/// When a path names nothing or can't be listed, or there is no collection.
+pub fn discover_of_any_job(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
+    discover_if(paths, |_| Ok(()))
+}
+
+fn discover_if(
+    paths: &[PathBuf],
+    check: impl FnOnce(&BTreeMap<u32, Found>) -> Result<(), ReachError>,
+) -> Result<Discovery, ReachError> {
     let mut folders = BTreeSet::new();
     for path in paths {
         search::collections_below(path, &mut folders)?;
@@ -145,10 +165,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
     let found = opscope_parallel::map(&folders, |folder| search::look_at(folder));
     let mut discovery = Discovery::default();
     let chosen = one_of_each_rank(found, &mut discovery.losses)?;
-    let mut known = BTreeSet::new();
-    let sayings: Vec<jobs::Saying<'_>> =
-        chosen.iter().map(|(rank, it)| it.saying(*rank, &mut known)).collect();
-    jobs::refuse_several(&sayings)?;
+    check(&chosen)?;
     for (rank, mut one) in chosen {
         discovery.losses.append(&mut one.losses);
         for (key, group) in one.groups {
