@@ -17,7 +17,7 @@ use crate::options::{Damage, Options};
 use crate::simulation::{operations_of, simulate};
 use crate::tables::{RowCounts, Tables};
 use crate::truth::Truth;
-use crate::{analysis, database, text, timeline};
+use crate::{analysis, database, kineto, text, timeline};
 
 /// Bytes of what happened that are kept at a time; it decides how many ranks are written in one go.
 const KEPT_BYTES: usize = 16 << 20;
@@ -29,7 +29,7 @@ const DAY_AFTER: u32 = 10;
 /// A collection that was written.
 #[derive(Debug)]
 pub struct Collection {
-    /// Its folder: `db` and `text` with the ranks' folders, and `truth.json`.
+    /// Its folder: `db` and `text` with the ranks' folders, `kineto` with their timelines, and `truth.json`.
     pub path: PathBuf,
     /// Its faults.
     pub truth: Truth,
@@ -37,11 +37,12 @@ pub struct Collection {
     pub rows: RowCounts,
 }
 
-/// The two forms of a rank's results.
+/// The forms of a rank's results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Databases,
     Texts,
+    Timelines,
 }
 
 impl Form {
@@ -50,6 +51,7 @@ impl Form {
         match self {
             Self::Databases => "db",
             Self::Texts => "text",
+            Self::Timelines => "kineto",
         }
     }
 }
@@ -93,7 +95,11 @@ fn write_all(
     progress: &(dyn Fn(usize) + Sync),
 ) -> io::Result<RowCounts> {
     let clocks = Clocks::new(options);
-    let forms = [(Form::Databases, options.databases), (Form::Texts, options.texts)];
+    let forms = [
+        (Form::Databases, options.databases),
+        (Form::Texts, options.texts),
+        (Form::Timelines, options.timelines),
+    ];
     let forms: Vec<Form> =
         forms.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(form, _)| form).collect();
     for form in &forms {
@@ -137,6 +143,10 @@ fn write_rank(
     let twice = options.is_damaged(rank, Damage::Twice);
     let days = if twice { &[DAY, DAY_AFTER][..] } else { &[DAY] };
     for form in forms {
+        if *form == Form::Timelines {
+            write_timelines(&path.join(form.name()), options, &identity, &tables, days)?;
+            continue;
+        }
         let files = files(options, &identity, &tables, *form)?;
         for day in days {
             write_files(&path.join(form.name()).join(identity.folder(*day)), options, rank, &files)?;
@@ -150,6 +160,30 @@ fn write_rank(
         operators: tables.kernels.len() as u64,
         collectives: tables.collectives.len() as u64,
     })
+}
+
+/// Writes a rank's timelines, which are alone in a file each.
+fn write_timelines(
+    folder: &Path,
+    options: &Options,
+    identity: &Identity,
+    tables: &Tables,
+    days: &[u32],
+) -> io::Result<()> {
+    let content = serde_json::to_vec(&kineto::timeline(options, identity, tables))?;
+    let length = damaged_length(options, identity.rank, content.len());
+    days.iter().try_for_each(|day| {
+        create_new(&folder.join(kineto::name(identity, *day)))?.write_all(&content[..length])
+    })
+}
+
+/// How much of a rank's result is there.
+fn damaged_length(options: &Options, rank: usize, length: usize) -> usize {
+    match length {
+        _ if options.is_damaged(rank, Damage::Empty) => 0,
+        length if options.is_damaged(rank, Damage::Cut) => length * 2 / 3,
+        length => length,
+    }
 }
 
 /// A file of a rank: its name, and whether it is one of the results.
@@ -194,6 +228,8 @@ fn files(options: &Options, identity: &Identity, tables: &Tables, form: Form) ->
                 files.push(result("communication_matrix.json", matrix));
             }
         }
+        // A timeline is a file by itself.
+        Form::Timelines => {}
     }
     Ok(files)
 }
@@ -203,11 +239,9 @@ fn write_files(folder: &Path, options: &Options, rank: usize, files: &[RankFile]
     let output = folder.join("ASCEND_PROFILER_OUTPUT");
     create_folder(&output)?;
     for file in files {
-        let is_damaged = |damage| file.is_result && options.is_damaged(rank, damage);
-        let length = match file.content.len() {
-            _ if is_damaged(Damage::Empty) => 0,
-            length if is_damaged(Damage::Cut) => length * 2 / 3,
-            length => length,
+        let length = match file.is_result {
+            true => damaged_length(options, rank, file.content.len()),
+            false => file.content.len(),
         };
         let path = if file.is_result { output.join(&file.name) } else { folder.join(&file.name) };
         create_new(&path)?.write_all(&file.content[..length])?;

@@ -22,7 +22,7 @@
 //!
 //! ```text
 //! collection                                      folders, damages, blocks of ranks
-//! database, analysis ─► sqlite   text   timeline  a rank's files in each form
+//! database, analysis ─► sqlite   text   timeline   kineto  a rank's files in each form
 //! recorder                                        what a rank's profiler records of what happened
 //! truth                                           costs by simulating without a fault
 //! simulation ─► operations                        who computes when, who waits for whom
@@ -41,6 +41,7 @@ mod error;
 mod fault;
 mod identity;
 mod kernels;
+mod kineto;
 mod layout;
 mod links;
 mod operations;

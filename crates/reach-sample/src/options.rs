@@ -35,6 +35,8 @@ pub struct Options {
     pub databases: bool,
     /// Whether to write tables, JSON and timelines.
     pub texts: bool,
+    /// Whether to write timelines of PyTorch's, as for GPUs.
+    pub timelines: bool,
 }
 
 /// How wrong the hosts' clocks are.
@@ -116,6 +118,7 @@ impl Options {
             damages: Vec::new(),
             databases: true,
             texts: false,
+            timelines: false,
         }
     }
 
@@ -164,8 +167,8 @@ impl Options {
                 "{damage}={rank}: there is no rank {rank}; the last is {last}"
             )));
         }
-        if !self.databases && !self.texts {
-            return Err(Error::Choice("neither databases nor texts are asked for".to_owned()));
+        if !self.databases && !self.texts && !self.timelines {
+            return Err(Error::Choice("neither databases nor texts nor timelines are asked for".to_owned()));
         }
         Ok(())
     }

@@ -91,6 +91,8 @@ pub enum Cause {
     },
     /// None of the known reasons.
     Unknown,
+    /// The profile has no operators, which reasons are found by.
+    NoOperators,
 }
 
 /// An operator's share in the excess.
@@ -136,7 +138,7 @@ impl Evidence {
     /// Whether the operators are known, and none of the reasons is theirs, or nothing is known but that others wait.
     pub fn is_without_reason(&self) -> bool {
         match self.causes.first().map(|it| &it.cause) {
-            None | Some(Cause::Unknown) => !self.differences.is_empty(),
+            None | Some(Cause::Unknown | Cause::NoOperators) => !self.differences.is_empty(),
             Some(Cause::NotRecorded { .. }) => true,
             Some(_) => false,
         }
@@ -246,7 +248,10 @@ fn explain_rank(
             let deciding = found.remove(place);
             found.insert(0, deciding);
         }
-        None => found.insert(0, Explanation { cause: Cause::Unknown, explains_ns: 0.0 }),
+        None => {
+            let cause = if own.spans.is_empty() { Cause::NoOperators } else { Cause::Unknown };
+            found.insert(0, Explanation { cause, explains_ns: 0.0 });
+        }
     }
     let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
     let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();

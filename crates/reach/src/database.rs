@@ -63,26 +63,93 @@ pub fn each_row(
     columns: &[&str],
     mut row: impl FnMut(&Row<'_>),
 ) -> rusqlite::Result<()> {
+    let Some(select) = selection(database, table, columns, "")? else { return Ok(()) };
+    // A damaged file can name its pages over and over; no table has more rows than the file has bytes.
+    let pragma = |name: &str| database.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let most = pragma("page_count")?.saturating_mul(pragma("page_size")?);
+    let mut statement = database.prepare(&format!("{select} LIMIT {most}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(found) = rows.next()? {
+        row(found);
+    }
+    Ok(())
+}
+
+/// Rows of a table by their numbers: the first and the last of each run of them.
+pub type RowRuns = Vec<(i64, i64)>;
+
+/// Of each value of a column the rows that have it.
+///
+/// # Errors
+/// When SQLite can't go on; the rows before were handed on.
+pub fn each_row_number(
+    database: &Connection,
+    table: &str,
+    column: &str,
+    mut row: impl FnMut(i64, &Row<'_>),
+) -> rusqlite::Result<()> {
+    let Some(select) = selection(database, table, &[column], "rowid, ")? else { return Ok(()) };
+    let mut statement = database.prepare(&select)?;
+    let mut rows = statement.query([])?;
+    let mut last = i64::MIN;
+    while let Some(found) = rows.next()? {
+        let number: i64 = found.get(0)?;
+        // The numbers of a sound table rise; those of a damaged one may go round for ever.
+        if number <= last {
+            break;
+        }
+        last = number;
+        row(number, found);
+    }
+    Ok(())
+}
+
+/// As [`each_row()`], of some rows only.
+///
+/// # Errors
+/// When SQLite can't go on; the rows before were handed on.
+pub fn each_row_of(
+    database: &Connection,
+    table: &str,
+    columns: &[&str],
+    runs: &RowRuns,
+    mut row: impl FnMut(&Row<'_>),
+) -> rusqlite::Result<()> {
+    let Some(select) = selection(database, table, columns, "")? else { return Ok(()) };
+    let mut statement = database.prepare(&format!("{select} WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3"))?;
+    for (first, last) in runs {
+        let most = last.saturating_sub(*first).saturating_add(1);
+        let mut rows = statement.query([*first, *last, most])?;
+        while let Some(found) = rows.next()? {
+            row(found);
+        }
+    }
+    Ok(())
+}
+
+/// The begin of a query of columns, behind `before`; those that the table lacks are NULL. `None` if there is no such
+/// table.
+fn selection(
+    database: &Connection,
+    table: &str,
+    columns: &[&str],
+    before: &str,
+) -> rusqlite::Result<Option<String>> {
     let mut known = database.prepare_cached(
         "SELECT info.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS info \
          WHERE tables.name = ?1 AND tables.type = 'table' AND tables.rootpage > 0",
     )?;
     let known: Vec<String> = known.query_map([table], |row| row.get(0))?.collect::<Result<_, _>>()?;
     if known.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let selected: Vec<&str> =
-        columns.iter().map(|name| if known.iter().any(|it| it == name) { name } else { "NULL" }).collect();
-    // A damaged file can name its pages over and over; no table has more rows than the file has bytes.
-    let pragma = |name: &str| database.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-    let most = pragma("page_count")?.saturating_mul(pragma("page_size")?);
-    let sql = format!("SELECT {} FROM {table} LIMIT {most}", selected.join(", "));
-    let mut statement = database.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(found) = rows.next()? {
-        row(found);
-    }
-    Ok(())
+    // Some columns have names that mean something in SQL, such as `index`.
+    let column = |name: &&str| match known.iter().any(|it| it == name) {
+        true => format!("\"{name}\""),
+        false => "NULL".to_owned(),
+    };
+    let selected: Vec<String> = columns.iter().map(column).collect();
+    Ok(Some(format!("SELECT {before}{} FROM {table}", selected.join(", "))))
 }
 
 /// A whole number, also if it is written as text or as a number with a fraction.
@@ -140,8 +207,8 @@ impl Texts {
 pub struct Identity {
     /// The host's name.
     pub host: Option<String>,
-    /// The rank, and the number of its device.
-    pub rank_and_device: Option<(u32, u32)>,
+    /// The devices that it is of, each with its rank if it has one, in the order of the table.
+    pub ranks_and_devices: Vec<(Option<u32>, u32)>,
     /// The framework's metadata, as an object of texts that hold JSON.
     pub metadata: Option<Value>,
 }
@@ -152,15 +219,16 @@ pub struct Identity {
 /// When it can't be opened.
 pub fn identity(path: &Path) -> rusqlite::Result<Identity> {
     let database = open(path)?;
-    let mut identity = Identity { host: None, rank_and_device: None, metadata: None };
+    let mut identity = Identity { host: None, ranks_and_devices: Vec::new(), metadata: None };
     let mut metadata = serde_json::Map::new();
     // A table that breaks off tells what it can; reading the rank says that it is damaged.
     let _ = each_row(&database, "HOST_INFO", &["hostName"], |row| {
         identity.host = Some(text(row, 0).to_owned()).filter(|name| !name.is_empty());
     });
     let _ = each_row(&database, "RANK_DEVICE_MAP", &["rankId", "deviceId"], |row| {
+        // Without a cluster the rank is -1.
         let number = |column| whole(row, column).and_then(|number| u32::try_from(number).ok());
-        identity.rank_and_device = number(0).zip(number(1));
+        identity.ranks_and_devices.extend(number(1).map(|device| (number(0), device)));
     });
     let _ = each_row(&database, "META_DATA", &["name", "value"], |row| {
         metadata.insert(text(row, 0).to_owned(), text(row, 1).into());

@@ -16,10 +16,11 @@ pub enum ReachError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// No folder below the paths is a collection.
+    /// Nothing below the paths is a rank's.
     #[error(
-        "{0}: no profiles of ranks below it; expected folders *_ascend_pt or *_ascend_ms with an \
-         ASCEND_PROFILER_OUTPUT each, one for every rank"
+        "{0}: no profiles of ranks below it; expected one for every rank: folders *_ascend_pt or *_ascend_ms, raw \
+         directories PROF_*, databases msprof_*.db, PyTorch's timelines that tell their rank (*.json, *.json.gz), \
+         databases of opscope, or a cluster_analysis.db of all"
     )]
     NoCollections(PathBuf),
     /// Collections were found, but no rank has a collective that another has.
@@ -94,10 +95,14 @@ pub enum LossReason {
     Contradiction,
     /// The rank is numbered by its place in the listing, because nothing names it.
     InventedRank,
+    /// A profile beside those of ranks that names no rank, and isn't used.
+    NoRank,
     /// A record has a time or a length that can't be.
     ImpossibleTime,
     /// A collective's name has no sequence number to match it by.
     Unnumbered,
+    /// A collective's group isn't told.
+    Ungrouped,
     /// The numbers of a rank's collectives were shifted against the other members'.
     Shifted,
     /// A rank's collectives don't end with the others'.
@@ -116,22 +121,25 @@ impl LossReason {
             | Self::Empty
             | Self::ImpossibleTime
             | Self::Unnumbered
+            | Self::Ungrouped
             | Self::Stranger
             | Self::CutStep => "lost",
             Self::Contradiction | Self::InventedRank | Self::Shifted | Self::NoSteps => "doubted",
-            Self::Double => "remark",
+            Self::Double | Self::NoRank => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::Damaged,
         Self::Empty,
         Self::Double,
         Self::Contradiction,
         Self::InventedRank,
+        Self::NoRank,
         Self::ImpossibleTime,
         Self::Unnumbered,
+        Self::Ungrouped,
         Self::Shifted,
         Self::Stranger,
         Self::CutStep,
@@ -146,8 +154,10 @@ impl LossReason {
             Self::Double => "double",
             Self::Contradiction => "contradiction",
             Self::InventedRank => "invented_rank",
+            Self::NoRank => "no_rank",
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
+            Self::Ungrouped => "ungrouped",
             Self::Shifted => "shifted",
             Self::Stranger => "stranger",
             Self::CutStep => "cut_step",
@@ -168,8 +178,12 @@ impl LossReason {
             Self::Double => "a rank that a newer collection has as well; not used",
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",
+            Self::NoRank => "names no rank, which others beside it do; not used",
             Self::ImpossibleTime => "records with impossible times; left out",
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",
+            Self::Ungrouped => {
+                "collectives whose group isn't told, as older versions of PyTorch do not; left out of the matching"
+            }
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
             Self::Stranger => {
                 "collectives that don't end with the others' of their number: another run's, or counted from another begin; \

@@ -2,7 +2,7 @@
 //! nanoseconds of the rank's own clock.
 
 /// The operation that ranks carry out together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CollectiveType {
     /// Everyone gets the sum.
@@ -28,10 +28,16 @@ pub enum CollectiveType {
     /// The other side of a pair.
     Receive,
     /// Any other operation.
+    #[default]
     Other,
 }
 
 impl CollectiveType {
+    /// The type of PyTorch's word, such as `_reduce_scatter_base`.
+    pub fn of_word(word: &str) -> Self {
+        Self::of_name(&word.replace('_', ""))
+    }
+
     /// The type of an operator's name, such as `hcom_allReduce__917_0_1`.
     pub fn of_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase().replace("hcom_", "");

@@ -33,6 +33,32 @@ pub(crate) const DATA_TYPES: Names = &[
     OTHER,
 ];
 
+/// The bytes of as many elements of a numbered type; nothing for types of no known size.
+pub(crate) fn bytes(data_type: u64, count: u64) -> Option<u64> {
+    let size = match data_type {
+        0 | 7 | 14..=17 => 1,
+        1 | 3 | 8 | 11 => 2,
+        2 | 4 | 9 => 4,
+        5 | 6 | 10 => 8,
+        12 => 16,
+        _ => return None,
+    };
+    count.checked_mul(size)
+}
+
+/// The attributes of an operation between two ranks, as operators of traces have them: the other one by its place in
+/// the group.
+pub(crate) fn attributes_of_pair(peer: u64) -> String {
+    format!("{{\"peer\":{peer}}}")
+}
+
+/// Whether an operation of a name is between two ranks.
+pub(crate) fn is_between_two(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let word = name.strip_prefix("hcom_").unwrap_or(&name);
+    ["send", "receive", "recv"].iter().any(|begin| word.starts_with(begin))
+}
+
 /// The links between ranks.
 pub(crate) const LINKS: Names = &[
     (0, "ON_CHIP"),

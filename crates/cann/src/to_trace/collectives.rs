@@ -7,6 +7,7 @@ use opscope_trace::{ApiCallId, ExecutionUnit, Nanoseconds, Operator, Stream, Str
 
 use super::Projection;
 use crate::facts::collectives::Collectives;
+use crate::kinds::communication::{attributes_of_pair, bytes, is_between_two};
 use crate::vocabulary;
 
 impl Projection<'_> {
@@ -16,13 +17,19 @@ impl Projection<'_> {
         let found = Collectives::new(view);
         // When the first step of each began, in device ticks.
         let mut begins: Vec<Option<u64>> = vec![None; found.operations.len()];
+        // The other side, by its place in the group, of operations between two.
+        let mut peers: Vec<Option<u32>> = vec![None; found.operations.len()];
         for step in &found.steps {
+            let ends = step.note.map(|note| (note.local_rank, note.remote_rank));
+            if let Some((own, other)) = ends.filter(|(own, other)| own != other && *other != u32::MAX) {
+                peers[step.operation] = Some(other).filter(|_| own != u32::MAX);
+            }
             let ticks = view.device(step.place).device.tables.tasks.start()[step.place.task as usize];
             let begin = &mut begins[step.operation];
             *begin = Some(begin.map_or(ticks, |known| known.min(ticks)));
         }
         let mut streams: HashMap<(u32, &str), StreamId> = HashMap::new();
-        for (whole, begin) in found.operations.iter().zip(begins) {
+        for ((whole, begin), peer) in found.operations.iter().zip(begins).zip(peers) {
             let number = streams.len() as u64;
             let stream = *streams.entry((whole.device, &*whole.group)).or_insert_with(|| {
                 let name = self.trace.strings.intern(&format!("Group {} Communication", whole.group));
@@ -32,7 +39,11 @@ impl Projection<'_> {
             });
             let [name, op_type] =
                 [whole.name.as_str(), whole.op_type].map(|text| self.trace.strings.intern(text));
-            let operator = self.trace.operators.push(Operator::new(name, op_type));
+            let bytes_read = whole.note.and_then(|note| bytes(u64::from(note.data_type), note.count));
+            let peer = peer.filter(|_| is_between_two(&whole.name)).map(u64::from);
+            let attributes = peer.map(|peer| self.trace.strings.intern(&attributes_of_pair(peer)));
+            let operator = Operator { bytes_read, attributes, ..Operator::new(name, op_type) };
+            let operator = self.trace.operators.push(operator);
             let duration = Nanoseconds(whole.end.saturating_sub(whole.start));
             let task = Task {
                 operator: Some(operator),

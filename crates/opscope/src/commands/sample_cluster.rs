@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   opscope sample cluster -o runs
   opscope sample cluster -o runs --ranks 64 --format both --seed 7
+  opscope sample cluster -o gpus --format kineto
   opscope sample cluster --ranks 64 --fault slow-link=0-28:0.5 --fault ai-cpu=49:2ms
   opscope sample cluster --ranks 16 --fault none --damage missing=5 --damage cut=6
   opscope sample cluster --layout tp=2,pp=4,dp=8,ep=8 --devices-per-host 16 --steps 4
@@ -35,9 +36,9 @@ Damages:
   shifted=RANK   its collectives among copies are numbered one higher
 
 The collection is a folder cluster_N_ranks_seed_S: db and text have a folder for each rank, as the
-vendor's profiler for PyTorch leaves it, and truth.json says what is wrong and what each fault costs
-a step, found by simulating without it. It is made in blocks of ranks, so any number of them takes
-the same memory. The same options give the same bytes.";
+vendor's profiler for PyTorch leaves it, kineto has a timeline for each, and truth.json says what is
+wrong and what each fault costs a step, found by simulating without it. It is made in blocks of ranks,
+so any number of them takes the same memory. The same options give the same bytes.";
 
 /// The options of `opscope sample cluster`.
 #[derive(Debug, Args)]
@@ -122,6 +123,8 @@ enum Format {
     Text,
     /// Two collections with the same content
     Both,
+    /// Timelines of PyTorch's profiler, as of GPUs: a file for each rank
+    Kineto,
 }
 
 fn parse_fault(text: &str) -> Result<FaultChoice, Error> {
@@ -188,8 +191,9 @@ impl Arguments {
                 Clocks::Far => ClockErrors::Far,
             },
             damages: self.damages.clone(),
-            databases: self.format != Format::Text,
-            texts: self.format != Format::Db,
+            databases: matches!(self.format, Format::Db | Format::Both),
+            texts: matches!(self.format, Format::Text | Format::Both),
+            timelines: self.format == Format::Kineto,
             ..Options::new(layout)
         };
         options.check()?;

@@ -58,15 +58,15 @@ impl Role {
     }
 
     /// The use that a framework's name of a group tells.
-    fn of_name(name: &str) -> Self {
+    pub fn of_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let has = |word: &str| name.split(['_', '-', '.']).any(|part| part == word);
         match () {
             () if has("exp") || has("ep") || has("expert") => Self::Ep,
-            () if has("cp") => Self::Cp,
-            () if has("tp") || has("mp") => Self::Tp,
-            () if has("pp") => Self::Pp,
-            () if has("dp") => Self::Dp,
+            () if has("cp") || has("context") => Self::Cp,
+            () if has("tp") || has("mp") || has("tensor") => Self::Tp,
+            () if has("pp") || has("pipeline") => Self::Pp,
+            () if has("dp") || has("data") => Self::Dp,
             () => Self::Other,
         }
     }
@@ -89,6 +89,12 @@ pub fn group_key(name: &str) -> u64 {
         name.chars().fold(0_u32, |value, letter| value.wrapping_mul(factor).wrapping_add(u32::from(letter)))
     };
     u64::from(hash(29)) << 32 | u64::from(hash(131))
+}
+
+/// The key of a group of PyTorch's. Groups of several ranks may share a name: the first rank and the size tell them
+/// apart.
+pub fn key_of_named(name: &str, first: u32, size: u32) -> u64 {
+    group_key(&format!("{name} from {first}, {size} ranks"))
 }
 
 /// The key of a group that a table names: by its number, or by its name.

@@ -1,7 +1,20 @@
-//! The collections of ranks below some folders, and what each says of itself: rank, host, groups, time.
+//! The ranks below some folders, and what each says of itself: rank, host, groups, time.
+//!
+//! | a rank is | looked at by | read by |
+//! |---|---|---|
+//! | a folder `*_ascend_pt` or `*_ascend_ms` with results | `collection` | `read::from_database`, `from_text` |
+//! | a device of a raw directory `PROF_*` | `raw` | `read::from_trace` |
+//! | a database `msprof_*.db`, `msmonitor_*.db`, `ascend_*_profiler_*.db` by itself | `profile` | `read::from_database` |
+//! | a timeline of PyTorch's, a database of opscope's | `profile` | `read::from_trace` |
+//! | rows of a `cluster_analysis.db`, where nothing else is left | `cluster_results` | `read::from_results` |
 
+mod cluster_results;
+mod collection;
+mod found;
 pub(crate) mod jobs;
 mod metadata;
+mod profile;
+mod raw;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +22,15 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Loss, LossReason, ReachError};
 
-pub use metadata::{Group, Role, group_key, key_of_text};
-use search::Found;
+pub use cluster_results::Results;
+use found::Found;
+pub use metadata::{Group, Role, group_key, key_of_named, key_of_text, number as small_number};
+use search::Place;
 
 /// A rank's results in a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collection {
-    /// The folder (`*_ascend_pt`, `*_ascend_ms`).
+    /// The folder (`*_ascend_pt`, `*_ascend_ms`), or the file.
     pub folder: PathBuf,
     /// The rank, unique among all collections.
     pub rank: u32,
@@ -39,21 +54,46 @@ pub enum Format {
     /// Tables and JSON.
     #[default]
     Text,
+    /// A raw directory.
+    Raw,
+    /// A timeline of PyTorch's.
+    Timeline,
+    /// A database of opscope's.
+    Own,
+    /// Results of `msprof-analyze`.
+    Results,
 }
 
 impl Format {
+    const ALL: [Self; 6] = [Self::Database, Self::Text, Self::Raw, Self::Timeline, Self::Own, Self::Results];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Database => "database",
             Self::Text => "text",
+            Self::Raw => "raw",
+            Self::Timeline => "timeline",
+            Self::Own => "opscope",
+            Self::Results => "results",
         }
     }
 
-    /// The form of a name.
+    /// The form of a name; what no form has is text.
     pub fn of_name(name: &str) -> Self {
-        if name == "database" { Self::Database } else { Self::Text }
+        Self::ALL.into_iter().find(|form| form.name() == name).unwrap_or_default()
     }
+}
+
+/// A profile that is opened as a whole, as any profile is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The device that it is read for, where it may have several.
+    pub device: Option<u32>,
+    /// Its form.
+    pub format: Format,
 }
 
 /// The files of a collection that are read.
@@ -71,22 +111,30 @@ pub struct Outputs {
     pub matrix: Option<PathBuf>,
     /// `step_trace_time.csv`.
     pub steps: Option<PathBuf>,
+    /// A profile of another form.
+    pub whole: Option<Whole>,
+    /// The rank's rows in what `msprof-analyze` made of all.
+    pub results: Option<Results>,
 }
 
 impl Outputs {
     /// The form that most is read from.
     pub fn format(&self) -> Format {
-        match self.database.is_some() || self.analysis.is_some() {
-            true => Format::Database,
-            false => Format::Text,
+        match (&self.whole, &self.results) {
+            _ if self.database.is_some() || self.analysis.is_some() => Format::Database,
+            (Some(whole), _) => whole.format,
+            (None, Some(_)) => Format::Results,
+            (None, None) => Format::Text,
         }
     }
 
-    /// All files.
+    /// All files; a raw directory is one.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         let all =
             [&self.database, &self.analysis, &self.kernels, &self.communication, &self.matrix, &self.steps];
-        all.into_iter().flatten()
+        let whole = self.whole.iter().map(|whole| &whole.path);
+        let results = self.results.iter().map(|results| &results.path);
+        all.into_iter().flatten().chain(whole).chain(results)
     }
 
     /// Whether there is anything to read.
@@ -123,47 +171,57 @@ impl Discovery {
     }
 }
 
-/// Whether several collections lie below a folder.
+/// Whether the ranks of one run lie below a folder, several of them. Raw directories and databases side by side are
+/// more often runs than ranks.
 pub fn holds_several(path: &Path) -> bool {
-    let mut folders = BTreeSet::new();
-    search::collections_below(path, &mut folders).is_ok() && folders.len() > 1
+    let mut places = BTreeSet::new();
+    path.is_dir()
+        && search::places_below(path, &mut places).is_ok()
+        && places.iter().filter(|place| place.is_of_many()).nth(1).is_some()
 }
 
-/// Finds all collections below some folders.
+/// Finds all ranks below some folders, or in some files.
 ///
 /// # Errors
-/// When a path names nothing or can't be listed, there is no collection, or some are of different jobs.
+/// When a path names nothing or can't be listed, there is no rank, or some are of different jobs.
 pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
-    discover_if(paths, |chosen| {
-        let mut known = BTreeSet::new();
-        let said: Vec<jobs::Saying<'_>> =
-            chosen.iter().map(|(rank, it)| it.saying(*rank, &mut known)).collect();
-        jobs::refuse_several(&said)
-    })
+    discover_if(
+        paths,
+        |_| true,
+        |chosen| {
+            let mut known = BTreeSet::new();
+            let said: Vec<jobs::Saying<'_>> =
+                chosen.iter().map(|(rank, it)| it.saying(*rank, &mut known)).collect();
+            jobs::refuse_several(&said)
+        },
+    )
 }
 
-/// As [`discover()`], also where some are of different jobs: for tables in which ranks only stand side by side.
+/// As [`discover()`], of the folders that the vendor's tools take, also where some are of different jobs: for tables in
+/// which ranks only stand side by side.
 ///
 /// # Errors
-/// When a path names nothing or can't be listed, or there is no collection.
+/// When a path names nothing or can't be listed, or there is no such folder.
 pub fn discover_of_any_job(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
-    discover_if(paths, |_| Ok(()))
+    discover_if(paths, |place| matches!(place, Place::Collection(_)), |_| Ok(()))
 }
 
 fn discover_if(
     paths: &[PathBuf],
+    is_wanted: impl Fn(&Place) -> bool,
     check: impl FnOnce(&BTreeMap<u32, Found>) -> Result<(), ReachError>,
 ) -> Result<Discovery, ReachError> {
-    let mut folders = BTreeSet::new();
+    let mut places = BTreeSet::new();
     for path in paths {
-        search::collections_below(path, &mut folders)?;
+        search::places_below(path, &mut places)?;
     }
-    let folders: Vec<PathBuf> = folders.into_iter().collect();
-    if folders.is_empty() {
+    let places: Vec<Place> = places.into_iter().filter(is_wanted).collect();
+    if places.is_empty() {
         return Err(ReachError::NoCollections(paths.first().cloned().unwrap_or_default()));
     }
-    let found = opscope_parallel::map(&folders, |folder| search::look_at(folder));
+    let found = opscope_parallel::map(&places, look_at);
     let mut discovery = Discovery::default();
+    let found = found.into_iter().flatten().collect();
     let chosen = one_of_each_rank(found, &mut discovery.losses)?;
     check(&chosen)?;
     for (rank, mut one) in chosen {
@@ -188,8 +246,38 @@ fn discover_if(
     Ok(discovery)
 }
 
+/// Looks at a place: who is there.
+fn look_at(place: &Place) -> Vec<Found> {
+    match place {
+        Place::Collection(folder) => vec![collection::look_at(folder)],
+        Place::Raw(folder) => raw::look_at(folder),
+        Place::Database(path) => profile::look_at_database(path),
+        Place::Timeline(path) => vec![profile::look_at_timeline(path)],
+        Place::Own(path) => vec![profile::look_at_own(path)],
+        Place::Results(folder) => cluster_results::look_at(folder),
+    }
+}
+
 /// Gives a number to each collection that names none, and chooses one of those that name the same.
-fn one_of_each_rank(found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<BTreeMap<u32, Found>, ReachError> {
+fn one_of_each_rank(
+    mut found: Vec<Found>,
+    losses: &mut Vec<Loss>,
+) -> Result<BTreeMap<u32, Found>, ReachError> {
+    // Beside ranks that are told there may lie whatever somebody made of one of them.
+    if found.iter().any(|it| it.rank.is_some()) {
+        found.retain(|it| {
+            let is_kept = it.rank.is_some() || !it.may_be_something_else;
+            if !is_kept {
+                losses.push(Loss::new(None, it.folder.display().to_string(), LossReason::NoRank, 1));
+            }
+            is_kept
+        });
+    }
+    // Invented numbers follow hosts and devices.
+    found.sort_by(|a, b| {
+        let place = |it: &Found| (it.rank, it.may_be_something_else.then(|| (it.host.clone(), it.device)));
+        place(a).cmp(&place(b)).then_with(|| a.folder.cmp(&b.folder))
+    });
     let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
     let mut free = (0..).filter(|number| !taken.contains(number));
     let mut chosen: BTreeMap<u32, Found> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 use opscope_trace::{NumberMap, NumberSet};
 use rusqlite::Connection;
 
-use super::Recording;
+use super::{Recording, StatedStep};
 use crate::clocks::median;
 use crate::database::{Texts, each_row, number, open, text, whole};
 use crate::discover::{Collection, key_of_text};
@@ -146,13 +146,9 @@ fn read_analysis(
 ) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     if recording.steps.is_empty() {
-        let columns = ["step", "computing", "communication_not_overlapped", "free", "preparing"];
-        let done = each_row(database, "StepTraceTime", &columns, |row| {
-            let length: f64 = (1..4).filter_map(|column| number(row, column)).sum();
+        let done = each_row(database, "StepTraceTime", &STEP_COLUMNS, |row| {
             if let Some(step) = whole(row, 0).and_then(|step| i32::try_from(step).ok()) {
-                let preparing_ns = number(row, 4).map(|it| (it * 1e3) as i64);
-                let duration_ns = (length * 1e3) as i64;
-                recording.steps.push(StepRow { step, start_ns: None, duration_ns, preparing_ns });
+                recording.stated_step(step, stated(row));
             }
         });
         errors.extend(done.err());
@@ -198,6 +194,16 @@ fn read_analysis(
     errors
 }
 
+/// The columns of a step in the tables of steps.
+pub const STEP_COLUMNS: [&str; 6] =
+    ["step", "computing", "communication_not_overlapped", "overlapped", "free", "preparing"];
+
+/// The parts of a step by [`STEP_COLUMNS`].
+pub fn stated(row: &rusqlite::Row<'_>) -> StatedStep {
+    let [computing, exposed, overlapped, free, preparing] = [1, 2, 3, 4, 5].map(|column| number(row, column));
+    StatedStep { computing, exposed, overlapped, free, preparing }
+}
+
 /// The step at a time; 0 where there are none.
 fn step_at(steps: &[StepRow], time: i64) -> i32 {
     let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
@@ -212,7 +218,7 @@ pub fn step_number(name: &str) -> i32 {
 /// The bytes of an element, by the vendor's numbers of HCCL's types.
 fn bytes_of_type(number: Option<i64>) -> u64 {
     match number {
-        Some(0 | 7) => 1,
+        Some(0 | 7 | 14..=17) => 1,
         Some(1 | 3 | 8 | 11) => 2,
         Some(2 | 4 | 9) => 4,
         Some(5 | 6 | 10) => 8,

@@ -6,11 +6,11 @@ use std::path::Path;
 use opscope_formats::reading::decimal;
 use serde::Deserialize;
 
-use super::Recording;
 use super::from_database::step_number;
+use super::{Recording, StatedStep};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport};
+use crate::rows::{CollectiveType, LinkRow, TaskSpan, Transport};
 
 /// Steps, kinds (`p2p`, `collective`), and operations by name and group.
 type Tree<Operation> = BTreeMap<String, BTreeMap<String, BTreeMap<String, Operation>>>;
@@ -155,18 +155,16 @@ fn read_matrix(path: &Path, recording: &mut Recording) -> Result<(), String> {
 fn read_steps(path: &Path, recording: &mut Recording) -> Result<(), String> {
     let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
     let headings = reader.byte_headers().map_err(|error| error.to_string())?.clone();
-    let lengths = ["Computing", "Communication(Not Overlapped)", "Free"];
-    let lengths: Vec<usize> = lengths.iter().filter_map(|name| column(&headings, name)).collect();
-    let (step, preparing) = (column(&headings, "Step"), column(&headings, "Preparing"));
+    let columns = ["Computing", "Communication(Not Overlapped)", "Overlapped", "Free", "Preparing"];
+    let columns = columns.map(|name| column(&headings, name));
+    let step = column(&headings, "Step");
     let mut row = csv::ByteRecord::new();
     while reader.read_byte_record(&mut row).map_err(|error| error.to_string())? {
         let text = |column: usize| std::str::from_utf8(row.get(column)?).ok().map(str::trim);
         let number = |column: usize| text(column)?.parse::<f64>().ok().filter(|it| it.is_finite());
-        let length: f64 = lengths.iter().filter_map(|column| number(*column)).sum();
         let Some(step) = step.and_then(text).and_then(|text| text.parse::<i32>().ok()) else { continue };
-        let preparing_ns = preparing.and_then(number).map(|it| (it * 1e3) as i64);
-        let duration_ns = (length * 1e3) as i64;
-        recording.steps.push(StepRow { step, start_ns: None, duration_ns, preparing_ns });
+        let [computing, exposed, overlapped, free, preparing] = columns.map(|column| number(column?));
+        recording.stated_step(step, StatedStep { computing, exposed, overlapped, free, preparing });
     }
     Ok(())
 }

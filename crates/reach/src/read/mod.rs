@@ -3,9 +3,13 @@
 
 mod executed;
 mod from_database;
+mod from_results;
 mod from_text;
+mod from_trace;
 mod operators;
 mod segments;
+
+use std::collections::BTreeMap;
 
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
@@ -32,9 +36,38 @@ struct Recording {
     collectives: Vec<CollectiveRow>,
     links: Vec<LinkRow>,
     frequency_mhz: Option<f64>,
+    /// The parts of steps that a table states, by the steps' numbers.
+    stated: BTreeMap<i32, StatedStep>,
+}
+
+/// The parts of a step as a table of steps has them, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct StatedStep {
+    computing: Option<f64>,
+    exposed: Option<f64>,
+    overlapped: Option<f64>,
+    free: Option<f64>,
+    preparing: Option<f64>,
+}
+
+impl StatedStep {
+    /// The time under computing alone and the time with nothing on the device, in nanoseconds.
+    fn alone_and_idle(&self) -> Option<(i64, i64)> {
+        let alone = self.computing? - self.overlapped?;
+        Some(((alone.max(0.0) * 1e3) as i64, (self.free?.max(0.0) * 1e3) as i64))
+    }
 }
 
 impl Recording {
+    /// Enters a step that a table states.
+    fn stated_step(&mut self, step: i32, stated: StatedStep) {
+        let parts = [stated.computing, stated.exposed, stated.free];
+        let length: f64 = parts.into_iter().flatten().sum();
+        let preparing_ns = stated.preparing.map(|it| (it * 1e3) as i64);
+        self.steps.push(StepRow { step, start_ns: None, duration_ns: (length * 1e3) as i64, preparing_ns });
+        self.stated.insert(step, stated);
+    }
+
     /// Enters a collective, by the name of its operator.
     fn collective(&mut self, name: &str, group_key: u64, step: i32, start_ns: i64, duration_ns: i64) -> bool {
         let Some(sequence) = crate::rows::sequence_of(name) else { return false };
@@ -91,6 +124,8 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     let mut recording = Recording::default();
     from_database::read(collection, &mut recording, &mut losses);
     from_text::read(collection, &mut recording, &mut losses);
+    from_trace::read(collection, &mut recording, &mut losses);
+    from_results::read(collection, &mut recording, &mut losses);
     let rank = Some(collection.rank);
     let folder = || collection.folder.display().to_string();
     match recording.drop_impossible() {

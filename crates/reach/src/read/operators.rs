@@ -102,6 +102,7 @@ pub fn each(collection: &Collection, work: &mut dyn Work) {
     if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators == 0) {
         let _ = from_kernels(path, work);
     }
+    super::from_trace::each(collection, work);
 }
 
 /// Whether a task can be when it says, and as long.
@@ -191,9 +192,9 @@ pub fn tokens_of(shapes: &str) -> u64 {
     left.fold(0, |tokens: u64, shape| tokens.saturating_add(shape[0]))
 }
 
-/// Whether a type multiplies the tokens of several experts.
+/// Whether a type multiplies the tokens of several experts: CANN's, or PyTorch's.
 pub fn is_of_experts(op_type: &str) -> bool {
-    op_type.starts_with("GroupedMatmul")
+    op_type.starts_with("GroupedMatmul") || op_type == "aten::_grouped_mm"
 }
 
 fn from_database(

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{LATEST_NS, Recording};
+use super::{LATEST_NS, Recording, StatedStep};
 use crate::rows::{CollectiveRow, FinishRow, RankRows, StepRow, TaskSpan};
 
 /// How far a predecessor's end may lie behind a start: the clock's own steps.
@@ -16,18 +16,41 @@ const TOLERANCE_NS: i64 = 1000;
 
 /// Derives segments, exposed times and the ends of steps.
 pub fn derive(recording: Recording) -> RankRows {
-    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz } = recording;
+    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz, stated } = recording;
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
     place_steps(&mut steps, &tasks, &collectives);
     let begin = steps.first().and_then(|step| step.start_ns);
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
-    let (compute_ns, idle_ns) = expose(&steps, &tasks, &mut collectives);
+    let (mut compute_ns, mut idle_ns) = expose(&steps, &tasks, &mut collectives);
+    if tasks.is_empty() {
+        take_stated(&steps, &stated, &mut compute_ns, &mut idle_ns);
+    }
     let operators = tasks.len() as u64;
     // Room to grow would be kept for thousands of ranks at once.
     collectives.shrink_to_fit();
     links.shrink_to_fit();
     RankRows { steps, collectives, finishes, links, compute_ns, idle_ns, operators, frequency_mhz }
+}
+
+/// Takes the time under computing, and with nothing on the device, from a table of steps: without tasks everything
+/// beside collectives would count as the latter.
+fn take_stated(
+    steps: &[StepRow],
+    stated: &BTreeMap<i32, StatedStep>,
+    compute_ns: &mut [(i32, i64)],
+    idle_ns: &mut [i64],
+) {
+    for (step, idle) in steps.iter().zip(idle_ns) {
+        let Some((alone, free)) = stated.get(&step.step).and_then(StatedStep::alone_and_idle) else {
+            continue;
+        };
+        // Files lie: no part is longer than the step.
+        *idle = free.min(step.duration_ns);
+        if let Ok(place) = compute_ns.binary_search_by_key(&step.step, |(number, _)| *number) {
+            compute_ns[place].1 = alone.min(step.duration_ns - *idle);
+        }
+    }
 }
 
 /// Gives steps of which only the length is known their begin, and a rank without any the whole recording as one.
@@ -275,6 +298,27 @@ mod tests {
         assert_eq!((rows.operators, rows.collectives.len()), (1, 0));
         // A hundred of the longest lead to where no clock gets.
         assert_eq!(rows.steps.len(), 100);
+    }
+
+    #[test]
+    fn without_tasks_a_table_of_steps_tells_what_was_computed() {
+        let mut recorded = recording(&[], &[(10_000, 30_000)]);
+        let stated = |computing, free| StatedStep {
+            computing: Some(computing),
+            exposed: Some(15.0),
+            overlapped: Some(5.0),
+            free: Some(free),
+            preparing: None,
+        };
+        recorded.stated_step(4, stated(25.0, 10.0));
+        let rows = derive(recorded);
+        assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 20_000)][..], &[10_000][..]));
+        // A file may say anything.
+        let mut recorded = recording(&[], &[(10_000, 30_000)]);
+        recorded.steps.push(StepRow { step: 4, start_ns: None, duration_ns: 50_000, preparing_ns: None });
+        recorded.stated.insert(4, stated(1e300, 40.0));
+        let rows = derive(recorded);
+        assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 10_000)][..], &[40_000][..]));
     }
 
     #[test]

@@ -238,12 +238,25 @@ impl Fingerprint {
 pub fn fingerprint(collection: &Collection) -> String {
     let mut print = Fingerprint::default();
     for path in collection.outputs.files() {
-        let name = path.file_name().unwrap_or_default();
-        print.add(name.as_encoded_bytes());
-        // A file that can't be read is one without content, as for whoever reads the rank.
-        let _ = add_file(&mut print, path);
+        add_path(&mut print, path);
     }
     print.text()
+}
+
+/// Adds a file, or all files of a raw directory in the order of their names.
+fn add_path(print: &mut Fingerprint, path: &Path) {
+    let name = path.file_name().unwrap_or_default();
+    print.add(name.as_encoded_bytes());
+    let Ok(entries) = std::fs::read_dir(path) else {
+        // A file that can't be read is one without content, as for whoever reads the rank.
+        let _ = add_file(print, path);
+        return;
+    };
+    let mut entries: Vec<std::fs::DirEntry> = entries.flatten().collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    // Links aren't followed, so that a circle of them has an end.
+    let is_plain = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_symlink());
+    entries.iter().filter(|entry| is_plain(entry)).for_each(|entry| add_path(print, &entry.path()));
 }
 
 fn add_file(print: &mut Fingerprint, path: &Path) -> std::io::Result<()> {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, StringId, Task, TaskId};
+use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, Operator, OperatorId, StringId, Task, TaskId};
 
 use super::operation_devices::OperationDevices;
 use super::reader::{Reader, kind_of};
-use crate::database::schema::{COMMUNICATION_OP, COMPUTE_TASK_INFO, TASK};
+use crate::database::schema::{COMMUNICATION_OP, COMMUNICATION_TASK_INFO, COMPUTE_TASK_INFO, TASK};
+use crate::kinds::communication::{attributes_of_pair, bytes, is_between_two};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
 use crate::waits::Waits;
@@ -70,7 +71,8 @@ impl Reader<'_> {
             ids.push(task);
         }
         Waits::enter(&mut self.trace);
-        self.read_collective_operations(&rows, &mut operators);
+        let pairs = self.read_collective_operations(&rows, &mut operators);
+        self.read_peers(&pairs);
         self.read_dpu_tasks(&mut operators);
         self.read_links(&rows);
         if !self.stop.is_wanted() {
@@ -183,9 +185,10 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the collective operations as a whole; the tasks of their steps stand in `TASK`.
-    fn read_collective_operations(&mut self, rows: &[TaskRow], operators: &mut Operators) {
-        const COLUMNS: [&str; 8] = COMMUNICATION_OP.select([
+    /// Reads the collective operations as a whole; the tasks of their steps stand in `TASK`. Returns the operators of
+    /// those between two ranks, by the operations' ids.
+    fn read_collective_operations(&mut self, rows: &[TaskRow], operators: &mut Operators) -> Pairs {
+        const COLUMNS: [&str; 10] = COMMUNICATION_OP.select([
             "startNs",
             "endNs",
             "opName",
@@ -194,7 +197,10 @@ impl Reader<'_> {
             "connectionId",
             "deviceId",
             "opId",
+            "count",
+            "dataType",
         ]);
+        let mut pairs = Pairs::default();
         let mut groups: Vec<StringId> = Vec::new();
         let mut devices: Option<OperationDevices> = None;
         self.each_row(COMMUNICATION_OP.name, &COLUMNS, |reader, row| {
@@ -228,7 +234,18 @@ impl Reader<'_> {
             let side = Side { shapes: nothing, types: nothing, formats: nothing };
             let described =
                 Described { model: None, name, op_type, inputs: side, outputs: side, dynamic: None };
-            let operator = Some(operators.find(&mut reader.trace, &reader.texts.table, described));
+            let operator = operators.find(&mut reader.trace, &reader.texts.table, described);
+            let bytes_read = row.number(8).zip(row.number(9));
+            if let Some(bytes) = bytes_read.and_then(|(count, data_type)| bytes(data_type, count)) {
+                let entered = reader.trace.operators.get(operator);
+                reader.trace.operators.set(operator, Operator { bytes_read: Some(bytes), ..entered });
+            }
+            if let Some(id) = row.integer(7)
+                && is_between_two(reader.texts.table.get(name))
+            {
+                pairs.insert(id, operator);
+            }
+            let operator = Some(operator);
             let name = reader.trace.strings.intern(reader.texts.table.get(name));
             let launched_by = row.integer(5).and_then(|connection| reader.calls.get(&connection).copied());
             let start = start - reader.zero;
@@ -237,8 +254,32 @@ impl Reader<'_> {
             let task = reader.trace.tasks.push(task);
             reader.enter_launch_site(task, row.integer(5));
         });
+        pairs
+    }
+
+    /// Enters the other side of operations between two ranks, which their steps name.
+    fn read_peers(&mut self, pairs: &Pairs) {
+        if pairs.is_empty() {
+            return;
+        }
+        const COLUMNS: [&str; 3] = COMMUNICATION_TASK_INFO.select(["opId", "srcRank", "dstRank"]);
+        let is_rank = |number: &u64| *number != vocabulary::NONE;
+        self.each_row(COMMUNICATION_TASK_INFO.name, &COLUMNS, |reader, row| {
+            let operator = row.integer(0).and_then(|id| pairs.get(&id));
+            let ends = row.number(1).filter(is_rank).zip(row.number(2).filter(is_rank));
+            if let (Some(operator), Some((own, other))) = (operator, ends)
+                && own != other
+            {
+                let attributes = Some(reader.trace.strings.intern(&attributes_of_pair(other)));
+                let entered = reader.trace.operators.get(*operator);
+                reader.trace.operators.set(*operator, Operator { attributes, ..entered });
+            }
+        });
     }
 }
+
+/// Operations between two ranks, by their ids.
+type Pairs = HashMap<i64, OperatorId>;
 
 /// The starts of those rows that are about parts of a task, by device, stream and task.
 struct Parts {

@@ -32,7 +32,8 @@ impl<'a> Arguments<'a> {
                 }
                 b"device" | b"agent" => details.device = small(scanner.value()?),
                 b"Model Id" | b"model id" => details.model = small(scanner.value()?),
-                b"Task Id" | b"task id" => details.task = small(scanner.value()?),
+                // Kineto counts the collectives of a group.
+                b"Task Id" | b"task id" | b"Seq" => details.task = small(scanner.value()?),
                 b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
                 b"warm_up" => details.warm_up = scanner.value()? == b"true",
                 b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),
@@ -40,9 +41,29 @@ impl<'a> Arguments<'a> {
                     self.kind = scanner.value()?;
                 }
                 b"domain" | b"task" | b"op" | b"OP Type" => self.word = scanner.value()?,
-                b"type" | b"model" | b"inputs" | b"outputs" | b"flops" | b"bytes_read" | b"bytes_written"
-                | b"parameters" | b"attribution" | b"origins" | b"engine_type" | b"Input Dims"
-                | b"Input type" => {
+                b"type"
+                | b"model"
+                | b"inputs"
+                | b"outputs"
+                | b"flops"
+                | b"bytes_read"
+                | b"bytes_written"
+                | b"parameters"
+                | b"attribution"
+                | b"origins"
+                | b"engine_type"
+                | b"Input Dims"
+                | b"Input type"
+                | b"Collective name"
+                | b"In msg nelems"
+                | b"Out msg nelems"
+                | b"dtype"
+                | b"Process Group Name"
+                | b"Process Group Description"
+                | b"Process Group Ranks"
+                | b"Group size"
+                | b"Src Rank"
+                | b"Dst Rank" => {
                     // The name's own quotes belong to the member.
                     let start = position_in(text, name.bytes).saturating_sub(1);
                     scanner.skip()?;

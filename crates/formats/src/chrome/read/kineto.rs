@@ -6,6 +6,7 @@ use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, Iteration, RangeKind, S
 
 use super::builder::{Builder, Item, OperatorKey};
 use super::document::Document;
+use super::signature;
 use super::text::{Raw, small_number, text_of, unquoted};
 use crate::json::Scanner;
 use crate::reading::Row;
@@ -161,11 +162,19 @@ fn device_task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, class: Class) -> 
     let unit = match class {
         Class::Copy => ExecutionUnit::MemoryCopy,
         Class::Synchronisation => ExecutionUnit::Control,
-        _ if is_collective(&text_of(item.raw_name)) => ExecutionUnit::Communication,
+        _ if signature::is_of_collective(item.signature) || is_collective(&text_of(item.raw_name)) => {
+            ExecutionUnit::Communication
+        }
         _ => ExecutionUnit::Gpu,
     };
     let stream = gpu_stream(builder, item);
-    builder.task(item, Some(stream), unit, None)
+    // A kernel that tells which collective it is knows more than the call that asked for it.
+    let described = unit == ExecutionUnit::Communication && signature::is_of_collective(item.signature);
+    let operator = described.then(|| {
+        let (name, signature) = (item.name, item.signature);
+        builder.operator(OperatorKey { name, op_type: name, model: None, signature })
+    });
+    builder.task(item, Some(stream), unit, operator)
 }
 
 /// Kernels of the collective communication libraries of NVIDIA and AMD.

@@ -16,6 +16,18 @@ pub(super) fn enter(trace: &mut Trace, document: &Document<'_>, has_read: impl F
         match name {
             b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => {}
             _ if has_read(name) => {}
+            // PyTorch tells here which rank of how many it is, and its groups.
+            b"distributedInfo" if value.starts_with(b"{") => {
+                let _ = Scanner::new(value).entries("an object", |scanner, member| {
+                    let value = scanner.value()?;
+                    let name = format!("distributedInfo.{}", String::from_utf8_lossy(member.bytes));
+                    match value.len() <= LONGEST {
+                        true => trace.run.remark(&name, &text_of(value)),
+                        false => trace.count_loss(LossKind::PlacelessMember, 1, &name),
+                    }
+                    Ok(())
+                });
+            }
             b"otherData" | b"metadata" if value.starts_with(b"{") => {
                 // The value was read over before, so it is an object.
                 let _ = Scanner::new(value).entries("an object", |scanner, name| {

@@ -1,11 +1,11 @@
 //! The operator of a slice, as its arguments describe it: type, shapes, quantities.
 //!
 //! A signature is a run of members cut out of the object of arguments: those that opscope writes
-//! (`type`, `inputs`, `flops`, …), or PyTorch's `Input Dims` and `Input type`.
+//! (`type`, `inputs`, `flops`, …), PyTorch's `Input Dims` and `Input type`, or those that describe a collective.
 
 use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
 
-use super::text::{number, text_of};
+use super::text::{Raw, number, text_of};
 use crate::json::{Scanned, Scanner};
 
 /// Fills in what a signature tells about an operator.
@@ -15,6 +15,7 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
     }
     let object = [b"{", signature, b"}"].concat();
     let mut torch = TorchInputs::default();
+    let mut collective = Collective::default();
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     let read = Scanner::new(&object).object("the members", |scanner, name| {
         match name {
@@ -40,13 +41,14 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
                     b"attribution" => {
                         operator.attribution = Attribution::from_name(&text_of(value)).unwrap_or_default();
                     }
-                    _ => {}
+                    name => collective.take(name, value),
                 }
             }
         }
         Ok(())
     });
     debug_assert!(read.is_ok(), "{read:?}");
+    collective.describe(trace, &mut operator);
 
     let own = |text: &String| parse_own_tensor(text);
     let inputs: Vec<_> = inputs.iter().map(own).chain(torch.tensors()).collect();
@@ -150,6 +152,80 @@ impl TorchInputs {
             let is_tensor = move |shape: &Vec<i64>| !shape.is_empty() || data_type != DataType::Unknown;
             shapes.into_iter().filter(is_tensor).map(move |shape| (data_type, Some(shape)))
         })
+    }
+}
+
+/// The word by which a kernel of PyTorch's tells that it is a collective.
+const COLLECTIVE: &[u8] = b"\"Collective name\"";
+
+/// Whether a signature is a collective's.
+pub(super) fn is_of_collective(signature: &[u8]) -> bool {
+    signature.windows(COLLECTIVE.len()).any(|part| part == COLLECTIVE)
+}
+
+/// The members by which PyTorch (`saveNcclMeta` of its profiler) describes a collective, on the call that asks for it
+/// and on the kernel that does it.
+#[derive(Default)]
+struct Collective {
+    /// Its type, such as `allreduce`.
+    kind: Option<String>,
+    /// How many elements go in, and come out.
+    elements: [Option<u64>; 2],
+    element: DataType,
+    /// The members about its group, as they stand in the file.
+    about_group: Vec<u8>,
+}
+
+impl Collective {
+    fn take(&mut self, name: &[u8], value: Raw<'_>) {
+        match name {
+            b"Collective name" => self.kind = Some(text_of(value).into_owned()),
+            b"In msg nelems" => self.elements[0] = number(value),
+            b"Out msg nelems" => self.elements[1] = number(value),
+            b"dtype" => self.element = element_type(&text_of(value)),
+            b"Process Group Name"
+            | b"Process Group Description"
+            | b"Process Group Ranks"
+            | b"Group size"
+            | b"Src Rank"
+            | b"Dst Rank" => {
+                let comma: &[u8] = if self.about_group.is_empty() { b"" } else { b"," };
+                self.about_group.extend([comma, b"\"", name, b"\":", value].concat());
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes the operator a collective, if there is one.
+    fn describe(self, trace: &mut Trace, operator: &mut Operator) {
+        let Some(kind) = self.kind else { return };
+        operator.op_type = trace.strings.intern(&kind);
+        let attributes = format!("{{{}}}", String::from_utf8_lossy(&self.about_group));
+        operator.attributes = Some(trace.strings.intern(&attributes));
+        let bytes = |elements: u64| self.element.bytes(elements);
+        operator.bytes_read = self.elements[0].and_then(bytes);
+        operator.bytes_written = self.elements[1].and_then(bytes);
+    }
+}
+
+/// PyTorch's name for a type of elements (`c10::toString`).
+fn element_type(word: &str) -> DataType {
+    match word {
+        "Double" => DataType::Float64,
+        "Float" => DataType::Float32,
+        "Half" => DataType::Float16,
+        "BFloat16" => DataType::BFloat16,
+        "Float8_e4m3fn" => DataType::Float8E4M3Fn,
+        "Float8_e4m3fnuz" => DataType::Float8E4M3Fnuz,
+        "Float8_e5m2" => DataType::Float8E5M2,
+        "Float8_e5m2fnuz" => DataType::Float8E5M2Fnuz,
+        "Long" => DataType::Int64,
+        "Int" => DataType::Int32,
+        "Short" => DataType::Int16,
+        "Char" => DataType::Int8,
+        "Byte" => DataType::Uint8,
+        "Bool" => DataType::Bool,
+        _ => DataType::Unknown,
     }
 }
 

@@ -43,7 +43,9 @@ Examples:
   opscope cluster import profiling_data/ -o set      Parquet files for quicker answers and other engines
   opscope cluster set                                the same answers from them
 
-The folders hold a collection for each rank (*_ascend_pt, *_ascend_ms), as databases or as text.
+The folders hold the profile of each rank: a folder *_ascend_pt or *_ascend_ms with databases or text,
+a raw directory PROF_*, a database msprof_*.db, a timeline of PyTorch's that tells its rank (*.json,
+*.json.gz), or a database of opscope's; or, where nothing else is left, the cluster_analysis.db of all.
 
 'Costs a step' is what a step would save if this rank or link were as quick as its peers and all else stayed
 as it is; 'alone' is what it would cost in an otherwise healthy run. They differ where one hides another.

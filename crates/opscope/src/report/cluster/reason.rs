@@ -73,6 +73,7 @@ pub fn of_cause(cause: &Cause) -> String {
                 slows.join(", ")
             )
         }
+        Cause::NoOperators => word("its profile has no operators, which reasons are found by").to_owned(),
         Cause::Unknown => {
             word("none of the known reasons; see opscope cluster slow for the operators that differ")
                 .to_owned()

@@ -238,3 +238,36 @@ fn arrows_tell_launches_where_no_numbers_do() {
         {"ph":"f","cat":"c","id":1,"bp":"e","pid":0,"tid":1,"ts":42}, {"ph":"f","cat":"c","id":1,"bp":"e","pid":0,"tid":1,"ts":52}"#;
     assert_eq!(launches(arrow), (vec![call("launch"), call("around")], 0));
 }
+
+#[test]
+fn a_kernel_of_nccl_is_the_collective_that_it_tells() {
+    let text = r#"{
+      "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 4, "pg_config": [{"pg_name": "7"}]},
+      "traceEvents": [
+      {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllGather_RING_LL(x)", "pid": 0, "tid": 20, "ts": 90.5,
+       "dur": 4.000, "args": {"External id": 9, "device": 0, "stream": 20, "correlation": 11,
+       "Collective name": "_allgather_base", "In msg nelems": 10, "Out msg nelems": 40, "Group size": 4,
+       "dtype": "BFloat16", "In split size": "[]", "Process Group Name": "7",
+       "Process Group Description": "mesh_tp", "Process Group Ranks": "[0, 1, 2, 3]", "Seq": 12}},
+      {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 5, "tid": 5, "ts": 80, "dur": 1,
+       "args": {"External id": 9}}
+      ]}"#;
+    let trace = read(text.as_bytes()).unwrap();
+    let task = trace.tasks.get(TaskId::from_index(0));
+    assert_eq!((task.unit, task.number), (ExecutionUnit::Communication, Some(12)));
+    let operator = trace.operators.get(task.operator.unwrap());
+    let text = |id| trace.strings.get(id);
+    assert_eq!(text(operator.op_type), "_allgather_base");
+    assert_eq!((operator.bytes_read, operator.bytes_written), (Some(20), Some(80)));
+    assert_eq!(
+        operator.attributes.map(text),
+        Some(
+            r#"{"Group size":4,"Process Group Name":"7","Process Group Description":"mesh_tp","Process Group Ranks":"[0, 1, 2, 3]"}"#
+        )
+    );
+    let remark =
+        |name: &str| trace.run.remarks.iter().find(|(key, _)| key == name).map(|(_, it)| it.as_str());
+    assert_eq!(remark("distributedInfo.rank"), Some("3"));
+    assert_eq!(remark("distributedInfo.pg_config"), Some(r#"[{"pg_name": "7"}]"#));
+    assert_eq!(losses(&trace), [] as [&str; 0]);
+}

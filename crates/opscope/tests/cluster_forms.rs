@@ -1,0 +1,218 @@
+//! Ranks in every form that their profiles come in: whichever it is, the answer is the same, as far as the form tells.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use common::Place;
+use serde_json::Value;
+
+/// The folders or files below a folder, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+/// The database of each rank of a collection.
+fn databases(collection: &Path) -> Vec<PathBuf> {
+    let is_profilers = |path: &PathBuf| path.to_str().unwrap().contains("ascend_pytorch_profiler");
+    let of_rank = |folder: &PathBuf| {
+        entries(&folder.join("ASCEND_PROFILER_OUTPUT")).into_iter().find(is_profilers).unwrap()
+    };
+    entries(collection).iter().map(of_rank).collect()
+}
+
+/// An answer without the names of what it was read from.
+fn answer(place: &Place, folder: &str) -> Value {
+    let mut answer = place.done(&["cluster", folder, "--json"]).json();
+    answer.as_object_mut().unwrap().remove("losses");
+    answer
+}
+
+/// The named suspects, each by its name up to the bracket, with what it costs a step in milliseconds.
+fn costs(answer: &Value) -> Vec<(String, f64)> {
+    let suspects = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+    let cost = |it: &Value| {
+        let name = it["name"].as_str().unwrap().split(" (").next().unwrap().to_owned();
+        (name, it["saves_ns"].as_f64().unwrap() / 1e6)
+    };
+    suspects.map(cost).collect()
+}
+
+fn assert_same_costs(ours: &Value, theirs: &Value) {
+    let (ours_named, theirs_named) = (costs(ours), costs(theirs));
+    assert_eq!(ours_named.len(), theirs_named.len(), "{ours_named:?} {theirs_named:?}");
+    for ((name, cost), (other_name, other_cost)) in ours_named.iter().zip(&theirs_named) {
+        assert_eq!(name, other_name);
+        assert!((cost - other_cost).abs() < 0.02 * other_cost + 0.1, "{name}: {cost} {other_cost}");
+    }
+}
+
+const FAULTS: [&str; 6] =
+    ["--fault", "low-frequency=3:1.4", "--fault", "ai-cpu=4:1.5ms", "--fault", "late-input=2:9ms"];
+
+#[test]
+fn timelines_of_pytorch_tell_the_suspects_that_databases_do() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster", "-o", "npus"][..], &FAULTS].concat());
+    place.done(&[&["sample", "cluster", "-o", "gpus", "--format", "kineto"][..], &FAULTS].concat());
+    let timelines = "gpus/cluster_8_ranks_seed_1/kineto";
+    let expected = answer(&place, "npus/cluster_8_ranks_seed_1/db");
+    assert!(costs(&expected).len() >= 3, "{expected:#}");
+    let found = answer(&place, timelines);
+    assert_same_costs(&found, &expected);
+    let cause = |answer: &Value, name: &str| {
+        let named = answer["suspects"].as_array().unwrap().iter();
+        let mut named = named.filter(|it| it["name"].as_str().unwrap().starts_with(name));
+        named.next().unwrap()["evidence"]["causes"][0]["cause"].clone()
+    };
+    // GPUs have no AI CPU and tell no frequency.
+    let causes = ["rank 2 ", "rank 3 ", "rank 4 "].map(|name| cause(&found, name));
+    assert_eq!(causes, ["late_input", "slow_device", "other_work"]);
+    let step = |answer: &Value| answer["step_ns"].as_f64().unwrap();
+    assert!((step(&found) / step(&expected) - 1.0).abs() < 0.005);
+
+    // Compressed, and under names that tell nothing but the rank, they are the same; hosts are then not told.
+    fs::create_dir(place.path("packed")).unwrap();
+    for (rank, path) in entries(&place.path(timelines)).iter().enumerate() {
+        let file = fs::File::create(place.path(&format!("packed/rank-{rank}.json.gz"))).unwrap();
+        let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        packer.write_all(&fs::read(path).unwrap()).unwrap();
+        packer.finish().unwrap();
+    }
+    assert_same_costs(&answer(&place, "packed"), &expected);
+
+    // A set of them answers as they do.
+    place.done(&["cluster", "import", timelines, "-o", "set"]);
+    assert_eq!(answer(&place, "set"), found);
+    let info = place.done(&["cluster", "info", timelines, "--json"]).json();
+    assert_eq!(info["ranks"][5]["format"], "timeline");
+    // A rank's own file is cut: what can be read of it is used, and it is told.
+    let cut = entries(&place.path(timelines))[6].clone();
+    let text = fs::read(&cut).unwrap();
+    fs::write(&cut, &text[..text.len() / 2]).unwrap();
+    let told = place.done(&["cluster", timelines]);
+    assert!(told.stderr.contains("rank 6: cut or damaged"), "{}", told.stderr);
+}
+
+#[test]
+fn groups_that_a_timeline_does_not_tell_are_not_guessed() {
+    let place = Place::new();
+    for rank in 0..2 {
+        let text = format!(
+            r#"{{"distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": 2}}, "traceEvents": [
+            {{"ph": "X", "cat": "kernel", "name": "ncclKernel_AllReduce_RING_LL_Sum_float(x)", "pid": 0, "tid": 20,
+             "ts": 1000000, "dur": 50, "args": {{"device": 0, "stream": 20}}}},
+            {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1000100, "dur": 50}}]}}"#
+        );
+        place.write(&format!("rank-{rank}.json"), text);
+    }
+    place.fails(1, &["none of the collectives of 2 ranks", "whose group isn't told"], &["cluster", "."]);
+}
+
+#[test]
+fn a_rank_is_the_same_in_databases_by_themselves_and_in_those_of_opscope() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster"][..], &FAULTS].concat());
+    let collection = place.path("cluster_8_ranks_seed_1/db");
+    fs::create_dir_all(place.path("loose")).unwrap();
+    fs::create_dir_all(place.path("own/sqlite")).unwrap();
+    for (rank, database) in databases(&collection).iter().enumerate() {
+        fs::copy(database, place.path("loose").join(database.file_name().unwrap())).unwrap();
+        let to = format!("own/{rank}.db");
+        place.done(&["import", database.to_str().unwrap(), "--db", &to]);
+    }
+    let loose = answer(&place, "loose");
+    assert_same_costs(&loose, &answer(&place, "cluster_8_ranks_seed_1/db"));
+    // The import beside a profile is no further rank.
+    fs::copy(place.path("own/0.db"), place.path("own/sqlite/opscope.db")).unwrap();
+    let own = answer(&place, "own");
+    assert_eq!(costs(&own), costs(&loose));
+    assert_eq!(own["account"], loose["account"]);
+
+    // Forms can be mixed, and a rank that is there in two is used once.
+    fs::create_dir(place.path("mixed")).unwrap();
+    for rank in 0..5 {
+        let from = entries(&place.path("own"))[rank].clone();
+        fs::copy(&from, place.path("mixed").join(from.file_name().unwrap())).unwrap();
+    }
+    for path in &entries(&place.path("loose"))[4..] {
+        fs::copy(path, place.path("mixed").join(path.file_name().unwrap())).unwrap();
+    }
+    let mixed = place.done(&["cluster", "mixed"]);
+    assert!(mixed.stdout.starts_with("8 ranks on 1 host"), "{}", mixed.stdout);
+    assert_eq!(costs(&answer(&place, "mixed")), costs(&loose));
+
+    // Whatever else lies beside ranks that are told is none.
+    fs::copy(place.path("own/7.db"), place.path("one.db")).unwrap();
+    let database = rusqlite::Connection::open(place.path("one.db")).unwrap();
+    database.execute("DELETE FROM remarks", []).unwrap();
+    drop(database);
+    fs::rename(place.path("one.db"), place.path("own/report.db")).unwrap();
+    let told = place.done(&["cluster", "own"]);
+    assert!(told.stdout.starts_with("8 ranks on 1 host"), "{}", told.stdout);
+    let losses = place.done(&["cluster", "info", "own"]).stdout;
+    assert!(losses.contains("names no rank, which others beside it do; not used"), "{losses}");
+}
+
+#[test]
+fn raw_directories_are_decoded_and_say_what_their_databases_do() {
+    let place = Place::new();
+    for (folder, seed, rank) in [("a", "1", 3), ("b", "2", 4)] {
+        let sample = ["sample", "prof", "--chip", "950", "--mode", "collective", "--tasks", "3000"];
+        place.done(&[&sample[..], &["-o", &format!("raw/{folder}"), "--seed", seed]].concat());
+        let raw = entries(&place.path(&format!("raw/{folder}"))).remove(0);
+        place.done(&["export", "db", raw.to_str().unwrap(), "-o", &format!("exported/{folder}")]);
+        // The same within the folder of a framework's profiler, which was never asked to parse it.
+        let within = place.path(&format!("unparsed/host_{seed}_2025100908532000{seed}_ascend_pt"));
+        fs::create_dir_all(&within).unwrap();
+        let copied = std::process::Command::new("cp").arg("-r").arg(&raw).arg(&within).status().unwrap();
+        assert!(copied.success());
+        fs::write(within.join(format!("profiler_info_{rank}.json")), "{}").unwrap();
+    }
+    let info = place.done(&["cluster", "info", "raw", "--json"]).json();
+    assert_eq!((&info["ranks"][0]["format"], &info["ranks"][1]["operators"]), (&"raw".into(), &3000.into()));
+    let raw = answer(&place, "raw");
+    assert!(raw["step_ns"].as_f64().unwrap() > 1e6, "{raw:#}");
+    assert_eq!(raw, answer(&place, "exported"));
+    let unparsed = place.done(&["cluster", "info", "unparsed", "--json"]).json();
+    let ranks: Vec<&Value> = unparsed["ranks"].as_array().unwrap().iter().map(|it| &it["rank"]).collect();
+    assert_eq!(ranks, [3, 4]);
+    let told = answer(&place, "unparsed");
+    assert_eq!((&told["step_ns"], &told["account"]), (&raw["step_ns"], &raw["account"]));
+    // A set tells a raw directory that has changed from one that it has.
+    let import = ["cluster", "import", "raw", "-o", "set"];
+    place.done(&import);
+    assert_eq!(answer(&place, "set"), raw);
+    let data = entries(&entries(&place.path("raw/a")).remove(0).join("device_0/data")).remove(0);
+    fs::OpenOptions::new().append(true).open(data).unwrap().write_all(&[0; 64]).unwrap();
+    place.fails(1, &["rank 0"], &import);
+}
+
+#[test]
+fn what_is_left_of_all_ranks_tells_who_costs_how_much() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "16", "--seed", "3"]);
+    let collection = "cluster_16_ranks_seed_3/db";
+    place.done(&["msprof-analyze", "-d", collection, "-o", "results"]);
+    let expected = answer(&place, collection);
+    let found = place.done(&["cluster", "results/cluster_analysis_output"]);
+    assert!(found.stdout.contains("link ") && found.stdout.contains("no operators"), "{}", found.stdout);
+    let results = answer(&place, "results");
+    let (results_costs, expected_costs) = (costs(&results), costs(&expected));
+    for (name, cost) in &expected_costs {
+        let step = expected["step_ns"].as_f64().unwrap() / 1e6;
+        let told = results_costs.iter().find(|(other, _)| other == name);
+        let (_, told) = told.unwrap_or_else(|| panic!("{name} is missing: {results_costs:?}"));
+        assert!((told - cost).abs() < (0.1 * cost).max(0.005 * step), "{name}: {told}, not {cost}");
+    }
+    // Computing comes from the table of steps, so the host isn't blamed for it.
+    let part = |answer: &Value, name: &str| answer["account"][name].as_f64().unwrap();
+    let (host, step) = (part(&results, "host_ns"), results["step_ns"].as_f64().unwrap());
+    assert!(host.abs() < 0.02 * step && part(&results, "compute_ns") > 0.1 * step, "{results:#}");
+    place.write("results/cluster_analysis_output/cluster_analysis.db", "no database");
+    place.fails(1, &["cluster_analysis.db: cut or damaged"], &["cluster", "results"]);
+}

@@ -1,0 +1,137 @@
+//! A look at what `msprof-analyze` made of all ranks: a database whose tables have the rows of every rank.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::found::Found;
+use super::metadata::{self, Group, Role, key_of_text};
+use crate::database::{self, RowRuns, each_row, each_row_number, text, whole};
+use crate::error::{Loss, LossReason};
+
+/// The name of the database.
+pub const RESULTS_DATABASE: &str = "cluster_analysis.db";
+
+/// The rows of a rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// The database.
+    pub path: PathBuf,
+    /// Those of `ClusterCommunicationTime`.
+    pub times: RowRuns,
+    /// Those of `ClusterCommunicationMatrix` of which it is the source.
+    pub matrix: RowRuns,
+    /// Those of `ClusterStepTraceTime`.
+    pub steps: RowRuns,
+    /// The members of the groups, by the groups' keys: the matrix names ranks.
+    pub groups: std::sync::Arc<BTreeMap<u64, Vec<u32>>>,
+}
+
+/// The ranks that the results are of.
+pub fn look_at(folder: &Path) -> Vec<Found> {
+    let path = folder.join(RESULTS_DATABASE);
+    let mut all = All::default();
+    let done = database::open(&path).and_then(|database| all.read(&database));
+    let mut found = all.into_found(folder, &path);
+    if let Err(error) = done {
+        let loss = Loss::new(None, path.display().to_string(), LossReason::Damaged, 1).because(error);
+        match found.first_mut() {
+            Some(first) => first.losses.push(loss),
+            None => found.push(Found { losses: vec![loss], ..Found::at(folder) }),
+        }
+    }
+    found
+}
+
+/// The tables, rank by rank.
+#[derive(Default)]
+struct All {
+    rows: BTreeMap<u32, Results>,
+    devices: BTreeMap<u32, (u32, String)>,
+    hosts: BTreeMap<String, String>,
+    groups: BTreeMap<u64, Group>,
+    metadata: serde_json::Map<String, Value>,
+}
+
+impl All {
+    fn read(&mut self, database: &rusqlite::Connection) -> rusqlite::Result<()> {
+        each_row(database, "ClusterBaseInfo", &["key", "value"], |row| {
+            self.metadata.insert(text(row, 0).to_owned(), text(row, 1).into());
+        })?;
+        each_row(database, "HostInfo", &["hostUid", "hostName"], |row| {
+            self.hosts.insert(text(row, 0).to_owned(), text(row, 1).to_owned());
+        })?;
+        each_row(database, "RankDeviceMap", &["rankId", "deviceId", "hostUid"], |row| {
+            let small = |column| whole(row, column).and_then(|it| u32::try_from(it).ok());
+            if let (Some(rank), Some(device)) = (small(0), small(1)) {
+                self.devices.insert(rank, (device, text(row, 2).to_owned()));
+            }
+        })?;
+        let columns = ["rank_set", "group_name", "group_id", "pg_name"];
+        each_row(database, "CommunicationGroupMapping", &columns, |row| {
+            let members = text(row, 0).trim_matches(['(', ')']).split(',');
+            let ranks: Vec<u32> = members.filter_map(|rank| rank.trim().parse().ok()).collect();
+            let (id, name) = (text(row, 2).to_owned(), text(row, 3).to_owned());
+            if !ranks.is_empty() {
+                let role = Role::of_name(&name);
+                self.groups.insert(key_of_text(text(row, 1)), Group { id, name, role, ranks });
+            }
+        })?;
+        let rows = &mut self.rows;
+        each_row_number(database, "ClusterCommunicationTime", "rank_id", |number, row| {
+            note(rows, row, number, |results| &mut results.times);
+        })?;
+        each_row_number(database, "ClusterCommunicationMatrix", "src_rank", |number, row| {
+            note(rows, row, number, |results| &mut results.matrix);
+        })?;
+        // Stages stand there as well, whose index is a list.
+        each_row_number(database, "ClusterStepTraceTime", "index", |number, row| {
+            note(rows, row, number, |results| &mut results.steps);
+        })
+    }
+
+    fn into_found(self, folder: &Path, path: &Path) -> Vec<Found> {
+        let Self { rows, devices, hosts, groups, metadata } = self;
+        let metadata = Value::Object(metadata);
+        let arguments = metadata::member(&metadata, "distributed_args").unwrap_or(Value::Null);
+        let members = groups.iter().map(|(key, group)| (*key, group.ranks.clone()));
+        let members = std::sync::Arc::new(members.collect::<BTreeMap<_, _>>());
+        let of_rank = |(rank, mut results): (u32, Results)| {
+            results.path = path.to_owned();
+            results.groups = std::sync::Arc::clone(&members);
+            let mut found = Found { rank: Some(rank), ..Found::at(folder) };
+            if let Some((device, host)) = devices.get(&rank) {
+                found.device = Some(*device);
+                found.host.clone_from(hosts.get(host).unwrap_or(host));
+            }
+            // Where no host is named, each rank has a clock of its own.
+            if found.host.is_empty() {
+                found.host = format!("host of rank {rank}");
+            }
+            let is_member = |group: &&Group| group.ranks.contains(&rank);
+            let own = groups.iter().filter(|(_, group)| is_member(group));
+            found.groups = own.map(|(key, group)| (*key, group.clone())).collect();
+            found.world_size = metadata::number(&arguments, "world_size");
+            found.layout = metadata::layout(&arguments);
+            found.outputs.results = Some(results);
+            found
+        };
+        rows.into_iter().map(of_rank).collect()
+    }
+}
+
+/// Notes a row as that of the rank which it names, if it names one.
+fn note(
+    rows: &mut BTreeMap<u32, Results>,
+    row: &rusqlite::Row<'_>,
+    number: i64,
+    of: impl Fn(&mut Results) -> &mut RowRuns,
+) {
+    let Some(rank) = whole(row, 1).and_then(|rank| u32::try_from(rank).ok()) else { return };
+    let runs = of(rows.entry(rank).or_default());
+    match runs.last_mut() {
+        Some((_, last)) if *last + 1 == number => *last = number,
+        _ => runs.push((number, number)),
+    }
+}

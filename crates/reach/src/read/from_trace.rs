@@ -1,0 +1,413 @@
+//! Ranks whose profile is opened as any profile is: raw directories, timelines of PyTorch's, databases of opscope's,
+//! and the vendor's databases of several devices.
+//!
+//! A collective is a task of the unit `communication`. Its group is told by its stream (`Group … Communication`: the
+//! vendor's) or by its operator's attributes (PyTorch's); its number by its name or by the task's number.
+
+use std::sync::{Mutex, PoisonError};
+
+use opscope_open::{Opened, Source};
+use opscope_trace::{
+    DeviceKind, ExecutionUnit, Nanoseconds, NumberMap, OperatorId, Severity, StreamId, TaskId, Trace,
+};
+use serde_json::Value;
+
+use super::Recording;
+use super::operators::{Kind, OperatorKey, Work};
+use crate::clocks::median;
+use crate::discover::{Collection, key_of_named, key_of_text};
+use crate::error::{Loss, LossReason};
+use crate::rows::{CollectiveRow, CollectiveType, StepRow, TaskSpan, sequence_of};
+
+/// The counter of the AI cores' frequency, as all of its readers name it.
+const FREQUENCY: &str = "AI core frequency";
+
+/// A whole profile takes as much memory as its file, or more: there is one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Reads a collection that is a profile of its own.
+pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
+    let Some(whole) = &collection.outputs.whole else { return };
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let source = || whole.path.display().to_string();
+    let mut lose = |reason, count, why: String| {
+        if count > 0 {
+            losses.push(Loss::new(Some(collection.rank), source(), reason, count).because(why));
+        }
+    };
+    let opened = match open(collection) {
+        Ok(opened) => opened,
+        Err(error) => return lose(LossReason::Damaged, 1, error.to_string()),
+    };
+    let lost = || opened.trace.losses.iter().filter(|(_, loss)| loss.kind.severity() == Severity::Lost);
+    let first = lost().next().map_or(String::new(), |(_, loss)| loss.kind.sentence().to_owned());
+    lose(LossReason::Damaged, lost().map(|(_, loss)| loss.count).sum(), first);
+    let rank = OfDevice::new(&opened.trace, whole.device);
+    rank.read_tasks(recording);
+    let (unnumbered, ungrouped) = rank.read_collectives(recording);
+    lose(LossReason::Unnumbered, unnumbered, String::new());
+    lose(LossReason::Ungrouped, ungrouped, String::new());
+    rank.read_steps(recording);
+    recording.frequency_mhz = rank.frequency();
+}
+
+/// Hands on what the rank did, of a collection that is a profile of its own.
+pub fn each(collection: &Collection, work: &mut dyn Work) {
+    if collection.outputs.whole.is_none() {
+        return;
+    }
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // That it can't be read is told when the rank is read.
+    if let Ok(opened) = open(collection) {
+        let device = collection.outputs.whole.as_ref().and_then(|whole| whole.device);
+        OfDevice::new(&opened.trace, device).hand_on(work);
+    }
+}
+
+fn open(collection: &Collection) -> Result<Opened, opscope_open::OpenError> {
+    let path = collection.outputs.whole.as_ref().map_or(&collection.folder, |whole| &whole.path);
+    Source::at(path)?.open(&())
+}
+
+/// A trace, looked at for one of its devices.
+struct OfDevice<'t> {
+    trace: &'t Trace,
+    /// The device, where the trace has several.
+    device: Option<u32>,
+    /// Whether each stream is of the device.
+    is_wanted: Vec<bool>,
+    /// The trace's zero in the ranks' clock.
+    zero: i64,
+}
+
+impl<'t> OfDevice<'t> {
+    fn new(trace: &'t Trace, device: Option<u32>) -> Self {
+        // Units for communication of their own are devices as well.
+        let is_accelerator = |kind| matches!(kind, DeviceKind::Npu | DeviceKind::Gpu);
+        let mut accelerators: Vec<u32> =
+            trace.devices.iter().filter(|(_, it)| is_accelerator(it.kind)).map(|(_, it)| it.number).collect();
+        accelerators.sort_unstable();
+        accelerators.dedup();
+        // A profile of one device is whole, however that is numbered.
+        let device = device.filter(|_| accelerators.len() > 1);
+        let is_wanted = trace.streams.iter().map(|(_, stream)| {
+            let of = trace.devices.get(stream.device);
+            is_accelerator(of.kind) && device.is_none_or(|device| of.number == device)
+        });
+        let zero = trace.clock.unix_zero.unwrap_or(0);
+        Self { trace, device, is_wanted: is_wanted.collect(), zero }
+    }
+
+    /// A time by the rank's clock.
+    fn time(&self, time: Nanoseconds) -> i64 {
+        self.zero.saturating_add(time.0)
+    }
+
+    /// The device's tasks, each with its unit, start and end.
+    fn tasks(&self) -> impl Iterator<Item = (TaskId, ExecutionUnit, i64, i64)> + '_ {
+        let tasks = &self.trace.tasks;
+        let of_device = |stream: &Option<StreamId>| stream.is_some_and(|it| self.is_wanted[it.index()]);
+        (0..tasks.len()).filter(move |index| of_device(&tasks.stream()[*index])).map(|index| {
+            let start = self.time(tasks.start()[index]);
+            let end = start.saturating_add(tasks.duration()[index].0);
+            (TaskId::from_index(index), tasks.unit()[index], start, end)
+        })
+    }
+
+    fn read_tasks(&self, recording: &mut Recording) {
+        let computing = self.tasks().filter(|(task, unit, ..)| self.computes(*task, *unit));
+        recording.tasks.extend(computing.map(|(_, _, start_ns, end_ns)| TaskSpan { start_ns, end_ns }));
+    }
+
+    fn name(&self, task: TaskId) -> &str {
+        self.trace.strings.get(self.trace.tasks.name()[task.index()])
+    }
+
+    /// Whether a task is of an operator, and no collective.
+    fn computes(&self, task: TaskId, unit: ExecutionUnit) -> bool {
+        let is_described = self.trace.tasks.operator()[task.index()].is_some();
+        match unit {
+            // Its kernels that launch collectives compute nothing.
+            ExecutionUnit::AiCpu if self.name(task).contains("AicpuKernel") => false,
+            ExecutionUnit::AiCore
+            | ExecutionUnit::AiVectorCore
+            | ExecutionUnit::MixAiCore
+            | ExecutionUnit::MixVectorCore
+            | ExecutionUnit::AiCpu
+            | ExecutionUnit::Dvpp => is_described,
+            ExecutionUnit::Gpu => true,
+            _ => false,
+        }
+    }
+
+    /// Enters the collectives; returns how many have no number, and how many no group.
+    fn read_collectives(&self, recording: &mut Recording) -> (u64, u64) {
+        let (mut unnumbered, mut ungrouped) = (0, 0);
+        let mut described: NumberMap<u64, Described> = NumberMap::default();
+        let mut uncounted: Vec<usize> = Vec::new();
+        for (task, unit, start_ns, end_ns) in self.tasks() {
+            if unit != ExecutionUnit::Communication {
+                continue;
+            }
+            let row = self.trace.tasks.get(task);
+            let name = self.trace.strings.get(row.name);
+            let of_vendor = row.stream.and_then(|stream| self.group_of_stream(stream));
+            let operator = row.operator.map(|id| {
+                described.entry(id.index() as u64).or_insert_with(|| Described::of(self.trace, id)).clone()
+            });
+            let operator = operator.unwrap_or_default();
+            let Some(group_key) = of_vendor.or(operator.group_key) else {
+                // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
+                ungrouped += u64::from(self.is_whole_collective(unit, name));
+                continue;
+            };
+            let (kind, sequence) = match of_vendor {
+                Some(_) => (CollectiveType::of_name(name), sequence_of(name)),
+                None => (operator.kind, row.number.and_then(|number| i32::try_from(number).ok())),
+            };
+            if sequence.is_none() {
+                if of_vendor.is_some() {
+                    unnumbered += 1;
+                    continue;
+                }
+                uncounted.push(recording.collectives.len());
+            }
+            recording.collectives.push(CollectiveRow {
+                group_key,
+                sequence: sequence.unwrap_or(0),
+                kind,
+                step: 0,
+                start_ns,
+                duration_ns: end_ns.saturating_sub(start_ns),
+                bytes: operator.bytes,
+                peer: operator.peer,
+                pred: None,
+                segment_ns: 0,
+                exposed_ns: 0,
+                exposed_start_ns: 0,
+                exposed_longest_ns: 0,
+            });
+        }
+        count_in_order(recording, uncounted);
+        (unnumbered, ungrouped)
+    }
+
+    /// The group whose operations as a whole a stream has.
+    fn group_of_stream(&self, stream: StreamId) -> Option<u64> {
+        let name = self.trace.strings.get(self.trace.streams.name()[stream.index()]);
+        let group = name.strip_prefix("Group ")?.strip_suffix(" Communication")?;
+        Some(key_of_text(group))
+    }
+
+    /// Whether a task of the unit is a collective as a whole: a kernel of the libraries that GPUs have.
+    fn is_whole_collective(&self, unit: ExecutionUnit, name: &str) -> bool {
+        unit == ExecutionUnit::Communication && (name.starts_with("nccl") || name.starts_with("rccl"))
+    }
+
+    /// Enters the steps, and to which of them each collective belongs.
+    fn read_steps(&self, recording: &mut Recording) {
+        recording.steps = self.steps();
+        let steps = &recording.steps;
+        for row in &mut recording.collectives {
+            let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= row.start_ns);
+            row.step = steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step);
+        }
+    }
+
+    /// The steps one behind the other; none where inferences overlap, as those of several models or devices do.
+    fn steps(&self) -> Vec<StepRow> {
+        let iterations = &self.trace.iterations;
+        let row = |index: usize| {
+            Some(StepRow {
+                step: i32::try_from(iterations.number()[index]).ok()?,
+                start_ns: Some(self.time(iterations.start()[index])),
+                duration_ns: iterations.duration()[index].0,
+                preparing_ns: None,
+            })
+        };
+        let mut steps: Vec<StepRow> = (0..iterations.len()).filter_map(row).collect();
+        steps.sort_by_key(|step| (step.start_ns, step.step));
+        let end = |step: &StepRow| step.start_ns.unwrap_or(0).saturating_add(step.duration_ns);
+        let follow =
+            |pair: &[StepRow]| pair[1].start_ns.unwrap_or(0) >= end(&pair[0]) && pair[0].step < pair[1].step;
+        if !steps.windows(2).all(follow) {
+            return Vec::new();
+        }
+        if self.trace.devices.iter().any(|(_, device)| device.kind == DeviceKind::Gpu) {
+            self.move_to_device(&mut steps);
+        }
+        steps
+    }
+
+    /// Moves the steps of a host, which is ahead of its device, to where the device has done what was launched before;
+    /// where the host is late, the device waits within the step.
+    fn move_to_device(&self, steps: &mut [StepRow]) {
+        // By step, the last end of what was launched in it: of what computes, and of all.
+        let mut ends: Vec<(i64, i64)> = vec![(i64::MIN, i64::MIN); steps.len()];
+        // What was launched before the first.
+        let mut done = i64::MIN;
+        let tasks = &self.trace.tasks;
+        for (task, unit, _, end) in self.tasks() {
+            let Some(call) = tasks.launched_by()[task.index()] else { continue };
+            let launched = self.time(self.trace.api_calls.start()[call.index()]);
+            let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= launched);
+            let computing = if self.computes(task, unit) { end } else { i64::MIN };
+            match behind.checked_sub(1) {
+                Some(step) => ends[step] = (ends[step].0.max(computing), ends[step].1.max(end)),
+                None => done = done.max(computing),
+            }
+        }
+        for (step, (computed, _)) in steps.iter_mut().zip(&ends) {
+            step.start_ns = step.start_ns.map(|start| start.max(done));
+            done = done.max(*computed);
+        }
+        let starts: Vec<i64> = steps.iter().map(|step| step.start_ns.unwrap_or(0)).collect();
+        for (index, step) in steps.iter_mut().enumerate() {
+            let own_end = starts[index].saturating_add(step.duration_ns).max(ends[index].1);
+            let end = starts.get(index + 1).copied().unwrap_or(own_end);
+            step.duration_ns = end.saturating_sub(starts[index]);
+        }
+    }
+
+    /// The median of the AI cores' frequency in MHz.
+    fn frequency(&self) -> Option<f64> {
+        let number = |device| self.trace.devices.get(device).number;
+        let is_of_device = |device: Option<_>| self.device.is_none() || device.map(number) == self.device;
+        let counters = self.trace.counters.iter().filter(|(_, counter)| is_of_device(counter.device));
+        let named = counters.filter(|(_, it)| self.trace.strings.get(it.name) == FREQUENCY);
+        let named: Vec<_> = named.map(|(id, _)| id).collect();
+        let samples = self.trace.samples.iter().filter(|(_, sample)| named.contains(&sample.counter));
+        let mut values: Vec<f64> = samples.map(|(_, sample)| sample.value).filter(|it| *it > 0.0).collect();
+        (!values.is_empty()).then(|| median(&mut values))
+    }
+
+    fn hand_on(&self, work: &mut dyn Work) {
+        let mut kinds: NumberMap<u64, usize> = NumberMap::default();
+        for (task, unit, start, end) in self.tasks() {
+            let row = self.trace.tasks.get(task);
+            let name = self.trace.strings.get(row.name);
+            if unit == ExecutionUnit::MemoryCopy {
+                if is_with_host(name) {
+                    work.copy(name, start, end);
+                }
+                continue;
+            }
+            if !self.computes(task, unit) {
+                continue;
+            }
+            // Kernels of GPUs of one operator differ, as tasks of the vendor's do not.
+            let number = match (unit, row.operator) {
+                (ExecutionUnit::Gpu, _) | (_, None) => row.name.index() as u64 | 1 << 40,
+                (_, Some(operator)) => operator.index() as u64 | (unit as u64) << 41,
+            };
+            let next = kinds.len();
+            let kind = *kinds.entry(number).or_insert_with(|| {
+                work.kind(self.kind(name, row.operator, unit));
+                next
+            });
+            work.operator(kind, start, end);
+        }
+        self.hand_on_loads(work);
+    }
+
+    fn kind(&self, name: &str, operator: Option<OperatorId>, unit: ExecutionUnit) -> Kind {
+        let text = |id| self.trace.strings.get(id).to_owned();
+        let unit = word_of(unit).to_owned();
+        let Some(operator) = operator else {
+            let key = OperatorKey { name: name.to_owned(), op_type: name.to_owned(), unit };
+            return Kind { key, shapes: String::new() };
+        };
+        let row = self.trace.operators.get(operator);
+        let name = if unit == word_of(ExecutionUnit::Gpu) { name.to_owned() } else { text(row.name) };
+        let shape = |tensor| {
+            let dimensions = self.trace.shape(tensor).unwrap_or_default();
+            dimensions.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+        };
+        let shapes: Vec<String> = row.inputs().map(shape).collect();
+        let shapes = if shapes.is_empty() { String::new() } else { format!("\"{}\"", shapes.join(";")) };
+        Kind { key: OperatorKey { name, op_type: text(row.op_type), unit }, shapes }
+    }
+
+    fn hand_on_loads(&self, work: &mut dyn Work) {
+        let is_load = |name| self.trace.strings.get(name).contains("DataLoader");
+        for (_, call) in self.trace.api_calls.iter().filter(|(_, call)| is_load(call.name)) {
+            let start = self.time(call.start);
+            work.load(self.trace.strings.get(call.name), start, start.saturating_add(call.duration.0));
+        }
+        for (_, range) in self.trace.ranges.iter().filter(|(_, range)| is_load(range.name)) {
+            let start = self.time(range.start);
+            work.load(self.trace.strings.get(range.name), start, start.saturating_add(range.duration.0));
+        }
+    }
+}
+
+/// Numbers collectives that the profile doesn't number, by their order in their group.
+fn count_in_order(recording: &mut Recording, mut uncounted: Vec<usize>) {
+    uncounted.sort_by_key(|index| recording.collectives[*index].start_ns);
+    let mut counts: NumberMap<u64, i32> = NumberMap::default();
+    for index in uncounted {
+        let row = &mut recording.collectives[index];
+        // Sends and receives are counted by their pairs.
+        let count = counts.entry(row.group_key ^ u64::from(row.kind.is_between_two())).or_default();
+        row.sequence = *count;
+        *count += 1;
+    }
+}
+
+/// Whether a copy is between host and device: by the vendor's word for it, or that of GPUs.
+fn is_with_host(name: &str) -> bool {
+    name.starts_with("MEMCPY") || name.contains("HtoD") || name.contains("DtoH")
+}
+
+/// The word of the vendor's tables for a unit.
+fn word_of(unit: ExecutionUnit) -> &'static str {
+    match unit {
+        ExecutionUnit::AiCore => "AI_CORE",
+        ExecutionUnit::AiVectorCore => "AI_VECTOR_CORE",
+        ExecutionUnit::MixAiCore => "MIX_AIC",
+        ExecutionUnit::MixVectorCore => "MIX_AIV",
+        ExecutionUnit::AiCpu => "AI_CPU",
+        ExecutionUnit::Dvpp => "DVPP",
+        ExecutionUnit::Gpu => "GPU",
+        _ => "",
+    }
+}
+
+/// The operator of a collective.
+#[derive(Clone, Default)]
+struct Described {
+    kind: CollectiveType,
+    group_key: Option<u64>,
+    bytes: u64,
+    /// The other side, by its place in the group.
+    peer: Option<u32>,
+}
+
+impl Described {
+    fn of(trace: &Trace, operator: OperatorId) -> Self {
+        let row = trace.operators.get(operator);
+        let attributes = row.attributes.map_or("", |text| trace.strings.get(text));
+        let attributes: Value = serde_json::from_str(attributes).unwrap_or_default();
+        let small = |name: &str| crate::discover::small_number(&attributes, name);
+        let ranks: Option<Vec<u32>> =
+            attributes.get("Process Group Ranks").and_then(Value::as_str).map(|text| {
+                let numbers = text.trim_matches(['[', ']']).split(',');
+                numbers.filter_map(|number| number.trim().parse().ok()).collect()
+            });
+        let size = small("Group size");
+        let group_key = attributes.get("Process Group Name").and_then(Value::as_str).and_then(|name| {
+            let first = ranks.as_ref().and_then(|ranks| ranks.first().copied()).unwrap_or(0);
+            Some(key_of_named(name, first, size?))
+        });
+        // PyTorch names ranks of the run; where the list is cut, their place isn't told.
+        let of_run = small("Dst Rank").or_else(|| small("Src Rank"));
+        let place = |rank| ranks.as_ref()?.iter().position(|member| *member == rank);
+        let peer = of_run.and_then(place).map(|place| place as u32);
+        Self {
+            kind: CollectiveType::of_word(trace.strings.get(row.op_type)),
+            group_key,
+            bytes: row.bytes_read.unwrap_or(0),
+            peer: small("peer").or(peer),
+        }
+    }
+}
