@@ -3,7 +3,9 @@
 
     cargo build --release -p opscope
     python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
-        [--format db|text] [--layouts usual|mixed]
+        [--format db|text|kineto] [--layouts usual|mixed]
+
+Timelines of PyTorch's (kineto) tell no links, so there are no faults of links in those.
 
 With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts.
 
@@ -32,16 +34,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The cause that each fault of a rank must be told with, and what stands for it where text tells no frequency.
 CAUSES = {"low-frequency": "frequency", "more-tokens": "tokens", "ai-cpu": "ai_cpu", "late-input": "late_input"}
 CAUSES_OF_TEXT = {**CAUSES, "low-frequency": "slow_device"}
+# GPUs have no AI CPU.
+CAUSES_OF_KINETO = {**CAUSES_OF_TEXT, "ai-cpu": "other_work"}
 
 
-def random_faults(chance, ranks, layout):
+def random_faults(chance, ranks, layout, form):
     """Some faults, no two of which are at the same rank."""
     free = list(range(ranks))
     chance.shuffle(free)
     kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input"]
     if layout["ep"] < 2:
         kinds.remove("more-tokens")
-    if layout["dp"] < 2:
+    if layout["dp"] < 2 or form == "kineto":
         kinds.remove("slow-link")
     faults = []
     for kind in chance.sample(kinds, chance.randint(1, len(kinds))):
@@ -152,11 +156,11 @@ def main():
     arguments.add_argument("--program", default=str(ROOT / "target/release/opscope"))
     arguments.add_argument("--ranks", default="8,64,512")
     arguments.add_argument("--seeds", default="1-30", help="the first and the last")
-    arguments.add_argument("--format", default="db", choices=["db", "text"])
+    arguments.add_argument("--format", default="db", choices=["db", "text", "kineto"])
     arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed"])
     chosen = arguments.parse_args()
     first, last = map(int, chosen.seeds.split("-"))
-    causes = CAUSES if chosen.format == "db" else CAUSES_OF_TEXT
+    causes = {"db": CAUSES, "text": CAUSES_OF_TEXT, "kineto": CAUSES_OF_KINETO}[chosen.format]
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for ranks in map(int, chosen.ranks.split(",")):
@@ -166,7 +170,7 @@ def main():
             for seed in range(first, last + 1):
                 chance = random.Random(f"{ranks} {seed}")
                 layout = usual if chosen.layouts == "usual" else random_layout(chance, ranks)
-                faults = random_faults(chance, ranks, layout)
+                faults = random_faults(chance, ranks, layout, chosen.format)
                 about = [ranks, seed, faults, chosen.format, layout]
                 mistakes = judged(*examined(chosen.program, folder, *about), count, causes)
                 wrong += len(mistakes)

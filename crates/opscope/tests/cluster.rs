@@ -208,6 +208,64 @@ fn a_run_without_faults_names_nobody() {
 }
 
 #[test]
+fn without_a_suspect_a_limit_that_is_passed_leaves_it_undecided() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--fault", "none"]);
+    let path = "cluster_8_ranks_seed_1/db";
+    let answer = place.done(&["cluster", path, "--json"]).json();
+    let less = answer["step_ns"].as_f64().unwrap() - answer["reachable_ns"].as_f64().unwrap();
+    assert!(less > 0.0, "{answer:#}");
+    // The step could be shorter by a little, which is noise: nobody is to blame.
+    place.fails(3, &[], &["cluster", path, "--fail-above", "0%"]);
+    place.done(&["cluster", path, "--fail-above", "5%"]);
+}
+
+#[test]
+fn answers_come_as_comma_separated_values_and_as_markdown() {
+    let place = Place::new();
+    place.done(&["sample", "cluster"]);
+    place.done(&["sample", "cluster", "--seed", "2", "--fault", "none"]);
+    let (path, other) = ("cluster_8_ranks_seed_1/db", "cluster_8_ranks_seed_2/db");
+    let rows = |command: &[&str]| -> Vec<std::collections::BTreeMap<String, String>> {
+        let answer = place.done(&[&["cluster"][..], command, &["--csv"]].concat());
+        let mut reader = csv::Reader::from_reader(answer.stdout.as_bytes());
+        reader.deserialize().map(Result::unwrap).collect()
+    };
+    let answer = place.done(&["cluster", path, "--json"]).json();
+    let suspects = answer["suspects"].as_array().unwrap();
+    let shown: Vec<&Value> = suspects.iter().filter(|it| it["within"] == false).collect();
+    let listed = rows(&[path]);
+    assert_eq!(listed.len(), shown.len());
+    for (row, suspect) in listed.iter().zip(shown) {
+        assert_eq!(row["who"], suspect["name"].as_str().unwrap());
+        assert_eq!(row["saves_ns"], suspect["saves_ns"].to_string());
+        assert_eq!(row["cause"], suspect["evidence"]["causes"][0]["cause"].as_str().unwrap());
+    }
+    assert_eq!(rows(&["slow", path]).len(), suspects.len());
+    let operators = rows(&["slow", path, "--rank", "5"]);
+    let first = operators.iter().find(|row| row["type"] == "IndexPut").unwrap();
+    assert_eq!((&*first["unit"], &*first["is_on_peers"]), ("AI_CPU", "false"));
+    assert!(first["excess_ns"].parse::<f64>().unwrap() > 1e6, "{first:?}");
+    let ranks = rows(&["info", path]);
+    assert_eq!((ranks.len(), &*ranks[3]["rank"], &*ranks[3]["host"]), (8, "3", "host0"));
+    let compared = rows(&["compare", path, other]);
+    let json = place.done(&["cluster", "compare", path, other, "--json"]).json();
+    assert_eq!(compared.len(), json["rows"].as_array().unwrap().len());
+    assert_eq!(compared[0]["a_ns"], json["rows"][0]["a_ns"].to_string());
+    for command in [
+        &[path][..],
+        &["slow", path],
+        &["slow", path, "--rank", "5"],
+        &["info", path],
+        &["compare", path, other],
+    ] {
+        let answer = place.done(&[&["cluster"][..], command, &["--markdown"]].concat()).stdout;
+        assert!(answer.lines().count() > 2 && answer.lines().all(|line| line.starts_with('|')), "{answer}");
+    }
+    place.fails(2, &["cannot be used with"], &["cluster", path, "--csv", "--json"]);
+}
+
+#[test]
 fn damaged_collections_are_judged_by_what_is_left() {
     let place = Place::new();
     let damage = "missing=5,cut=6,twice=7,shifted=1";

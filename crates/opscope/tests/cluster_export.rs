@@ -79,6 +79,31 @@ fn a_timeline_has_all_ranks_on_one_clock_with_arrows_to_those_who_waited() {
 }
 
 #[test]
+fn a_timeline_lays_hosts_upon_one_another_whose_clocks_are_far_apart() {
+    let place = Place::new();
+    // Of three hosts the one in the middle is 73 s ahead; the ranks share gradients across all of them.
+    let layout = ["--layout", "tp=2,pp=1,dp=6,ep=2", "--devices-per-host", "4"];
+    place.done(&[&["sample", "cluster", "--fault", "none"][..], &layout].concat());
+    let path = "cluster_12_ranks_seed_1/db";
+    let clocks = place.done(&["cluster", path, "--json"]).json()["clocks"].clone();
+    assert!((clocks[1]["offset_ns"].as_f64().unwrap() - 73e9).abs() < 1e8, "{clocks:#}");
+    let export = ["cluster", "export", path, "--format", "timeline", "-o", "run.json", "--ranks", "0,4,8"];
+    place.done(&export);
+    let events = timeline(&place, "run.json");
+    let mut ranges: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    for ((rank, _), spans) in slices(&events) {
+        let range = ranges.entry(rank).or_insert((f64::MAX, f64::MIN));
+        *range = spans.iter().fold(*range, |range, span| (range.0.min(span.0), range.1.max(span.1)));
+    }
+    let ranges: Vec<(f64, f64)> = ranges.into_values().collect();
+    assert_eq!(ranges.len(), 3);
+    // Two steps of a third of a second, in microseconds; a rank begins some milliseconds before another.
+    for range in &ranges {
+        assert!((range.0 - ranges[0].0).abs() < 2e4 && (range.1 - ranges[0].1).abs() < 2e4, "{ranges:?}");
+    }
+}
+
+#[test]
 fn a_timeline_shows_the_ranks_and_steps_that_are_asked_for() {
     let place = Place::new();
     let run = sample(&place, "run", &[]);

@@ -27,7 +27,7 @@ mod texts;
 
 pub use self::databases::databases;
 pub use self::models::{chain, scalars};
-pub use self::ranks::rank_databases;
+pub use self::ranks::{rank_databases, rank_timelines};
 pub use self::texts::TIMELINE;
 
 /// The sources of inputs that aren't opscope's own, for longer runs; they stay outside of the repository.

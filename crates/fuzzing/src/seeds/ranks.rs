@@ -1,4 +1,4 @@
-//! Two ranks of a run: as texts, as databases, and as a set.
+//! Two ranks of a run: as texts, as databases, as timelines, and as a set.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,14 @@ use crate::packing::{Packed, RANKS, SET};
 /// Two ranks with two steps and a fault, written below a folder in both forms. Returns the folders of databases and of
 /// texts.
 pub(super) fn two_ranks(work: &Path) -> (PathBuf, PathBuf) {
+    let collection = opscope_reach_sample::write(work, &two_options(), &|_| {}).expect("space on disk");
+    (collection.path.join("db"), collection.path.join("text"))
+}
+
+fn two_options() -> Options {
     let layout = Layout::of(2).expect("a layout");
     let faults = vec![Fault::LateInput { rank: 1, microseconds: 2_000.0 }];
-    let options = Options { layers: 1, microbatches: 1, faults, texts: true, ..Options::new(layout) };
-    let collection = opscope_reach_sample::write(work, &options, &|_| {}).expect("space on disk");
-    (collection.path.join("db"), collection.path.join("text"))
+    Options { layers: 1, microbatches: 1, faults, texts: true, ..Options::new(layout) }
 }
 
 /// Two ranks as texts, and as a set.
@@ -31,6 +34,7 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
         }
     }
     save(corpus, "ranks", "two", &packed.to_input());
+    save(corpus, "rank_timeline", "first", &rank_timelines()[0]);
 
     let set = work.join("set");
     let options = ImportOptions { run: "run".into(), shard: None, keep: Keep::All, jobs: 1 };
@@ -50,6 +54,19 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
     }
     packed.add(SET, "opscope.json", &std::fs::read(set.join("opscope.json")).expect("a readable file"));
     save(corpus, "rank_set", "two", &packed.to_input());
+}
+
+/// The timelines of two ranks.
+///
+/// # Panics
+/// If they can't be made.
+pub fn rank_timelines() -> Vec<Vec<u8>> {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let options = two_options();
+    let options = Options { texts: false, databases: false, timelines: true, ..options };
+    let collection = opscope_reach_sample::write(work.path(), &options, &|_| {}).expect("space on disk");
+    let read = |path: &PathBuf| std::fs::read(path).expect("a readable file");
+    files(&collection.path.join("kineto")).iter().map(read).collect()
 }
 
 /// The databases of two ranks.

@@ -66,6 +66,8 @@ pub const TARGETS: &[Target] = &[
     // Many ranks, and all questions about them.
     Target { name: "ranks", content: Content::Files(RANKS), run: ranks::ranks },
     Target { name: "rank_database", content: Content::Database, run: ranks::rank_database },
+    Target { name: "rank_timeline", content: Content::Text, run: ranks::rank_timeline },
+    Target { name: "rank_results", content: Content::Database, run: ranks::rank_results },
     Target { name: "rank_set", content: Content::Files(SET), run: ranks::rank_set },
     // Answers about profiles and models.
     Target { name: "compare", content: Content::Files(PAIR), run: questions::compare },

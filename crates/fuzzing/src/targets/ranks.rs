@@ -36,6 +36,24 @@ pub fn rank_database(input: &[u8], trail: &mut Trail) {
     ask_ranks(directory.path(), trail);
 }
 
+/// A rank's timeline of PyTorch's, beside a sound one of its peer.
+pub fn rank_timeline(input: &[u8], trail: &mut Trail) {
+    static PEER: OnceLock<Vec<u8>> = OnceLock::new();
+    let peer = PEER.get_or_init(|| seeds::rank_timelines().remove(1));
+    let directory = folder();
+    for (rank, content) in [input, peer].into_iter().enumerate() {
+        std::fs::write(directory.path().join(format!("rank-{rank}.json")), content).expect("space on disk");
+    }
+    ask_ranks(directory.path(), trail);
+}
+
+/// What `msprof-analyze` made of all ranks.
+pub fn rank_results(input: &[u8], trail: &mut Trail) {
+    let directory = folder();
+    std::fs::write(directory.path().join("cluster_analysis.db"), input).expect("space on disk");
+    ask_ranks(directory.path(), trail);
+}
+
 /// A set in Parquet files. Its manifest gets their true lengths, since others are refused before anything is read.
 pub fn rank_set(input: &[u8], trail: &mut Trail) {
     let directory = folder();

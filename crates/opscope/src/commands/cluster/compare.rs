@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::source::SourceArguments;
+use super::source::{SourceArguments, form_of};
+use crate::commands::form::FormArguments;
 use crate::exit::Exit;
-use crate::report::cluster;
+use crate::report::cluster::{self, TablesForm};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -44,9 +45,8 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Print everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArguments,
 }
 
 /// Prints how two runs differ.
@@ -57,9 +57,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let before = SourceArguments::at(&arguments.before, arguments.run_a.as_deref()).examine(terminal)?;
     let after = SourceArguments::at(&arguments.after, arguments.run_b.as_deref()).examine(terminal)?;
     let comparison = cluster::compare(&before, &after);
-    match arguments.json {
-        true => terminal.print(&comparison.to_json(&before, &after).to_text()?)?,
-        false => terminal.print(&comparison.to_text(arguments.all, terminal.width()))?,
-    }
+    terminal.print(&match form_of(&arguments.form, terminal) {
+        TablesForm::Json => comparison.to_json(&before, &after).to_text()?,
+        TablesForm::Text(width) => comparison.to_text(arguments.all, width),
+        TablesForm::Csv => comparison.to_csv()?,
+        TablesForm::Markdown => comparison.to_markdown(arguments.all),
+    })?;
     Ok(Exit::Done)
 }

@@ -2,15 +2,17 @@
 
 use clap::Args;
 
-use super::source::SourceArguments;
+use super::source::{SourceArguments, form_of};
+use crate::commands::form::FormArguments;
 use crate::exit::Exit;
-use crate::report::cluster;
+use crate::report::cluster::{self, TablesForm};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
 Examples:
   opscope cluster info profiling_data/
-  opscope cluster info profiling_data/ --json";
+  opscope cluster info profiling_data/ --json
+  opscope cluster info profiling_data/ --csv > ranks.csv         where the mean step of each goes";
 
 /// The options of `opscope cluster info`.
 #[derive(Debug, Args)]
@@ -19,9 +21,8 @@ pub struct Arguments {
     #[command(flatten)]
     source: SourceArguments,
 
-    /// Print everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArguments,
 }
 
 /// Prints ranks, groups, clocks and losses.
@@ -30,9 +31,11 @@ pub struct Arguments {
 /// When there are none, or nothing in them can be compared.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let findings = arguments.source.examine(terminal)?;
-    match arguments.json {
-        true => terminal.print(&cluster::info_json(&findings).to_text()?)?,
-        false => terminal.print(&cluster::info_text(&findings, terminal.width()))?,
-    }
+    terminal.print(&match form_of(&arguments.form, terminal) {
+        TablesForm::Json => cluster::info_json(&findings).to_text()?,
+        TablesForm::Text(width) => cluster::info_text(&findings, width),
+        TablesForm::Csv => cluster::ranks(&findings).to_csv()?,
+        TablesForm::Markdown => cluster::ranks_table(&findings).to_markdown(),
+    })?;
     Ok(Exit::Done)
 }

@@ -20,9 +20,10 @@ use clap::{Args, Subcommand};
 use opscope_reach::{Findings, Stage};
 use opscope_say::{say, word};
 
+use super::form::FormArguments;
 use super::html::HtmlArguments;
 use crate::exit::Exit;
-use crate::report::cluster;
+use crate::report::cluster::{self, TablesForm};
 use crate::terminal::Terminal;
 use source::SourceArguments;
 
@@ -69,9 +70,8 @@ pub struct Arguments {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_above: Option<f64>,
 
-    /// Print everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArguments,
 
     #[command(flatten)]
     page: HtmlArguments,
@@ -125,10 +125,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if let Some(output) = &arguments.page.html {
         page::write(&findings, &arguments.source, output, terminal)?;
     }
-    match arguments.json {
-        true => terminal.print(&cluster::to_json(&findings).to_text()?)?,
-        false => terminal.print(&cluster::to_text(&findings, &arguments.source.paths, terminal.width()))?,
-    }
+    let rows = |as_csv| {
+        cluster::suspects_rows(&findings, cluster::plain(&findings), cluster::Asked::default(), as_csv)
+    };
+    terminal.print(&match source::form_of(&arguments.form, terminal) {
+        TablesForm::Json => cluster::to_json(&findings).to_text()?,
+        TablesForm::Text(width) => cluster::to_text(&findings, &arguments.source.paths, width),
+        TablesForm::Csv => rows(true)?,
+        TablesForm::Markdown => rows(false)?,
+    })?;
     Ok(arguments.fail_above.map_or(Exit::Done, |limit| judge(&findings, limit)))
 }
 

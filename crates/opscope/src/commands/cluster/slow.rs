@@ -4,9 +4,10 @@ use clap::Args;
 use opscope_reach::{Ends, Findings, Who};
 use opscope_say::say;
 
-use super::source::SourceArguments;
+use super::source::{SourceArguments, form_of};
+use crate::commands::form::FormArguments;
 use crate::exit::{Exit, UsageError};
-use crate::report::cluster::{self, Asked};
+use crate::report::cluster::{self, Asked, TablesForm};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -17,6 +18,8 @@ Examples:
   opscope cluster slow profiling_data/ --rank 49 --step 11     its costs to that step, and its part in it
   opscope cluster slow profiling_data/ --host node6            a host, and the suspects on it
   opscope cluster slow profiling_data/ --link 0-28 --json
+  opscope cluster slow profiling_data/ --csv > suspects.csv
+  opscope cluster slow profiling_data/ --rank 49 --csv         the operators that differ, with all digits
 
 A host stands for its ranks where most of them are slow, and an operator for all ranks that it
 slows: without any one of them the others hold the run up, so that none costs anything by itself.
@@ -53,9 +56,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["rank", "link"])]
     top: Option<u32>,
 
-    /// Print everything as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArguments,
 }
 
 /// Prints the suspects, or one of them.
@@ -72,21 +74,24 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     for rank in arguments.rank.into_iter().chain(arguments.link.into_iter().flat_map(|(a, b)| [a, b])) {
         check_rank(&findings, rank)?;
     }
+    let form = form_of(&arguments.form, terminal);
     let text = match (arguments.rank, arguments.link, host) {
         (Some(rank), ..) => {
             let found = suspects_of_rank(&findings, rank);
-            about(&findings, &found, &say!("rank {rank}"), asked, arguments.json, terminal)?
+            about(&findings, &found, &say!("rank {rank}"), asked, form)?
         }
         (_, Some((a, b)), _) => {
             let found = suspects_of_link(&findings, a, b);
-            about(&findings, &found, &say!("the link {a} → {b}"), asked, arguments.json, terminal)?
+            about(&findings, &found, &say!("the link {a} → {b}"), asked, form)?
         }
-        (_, _, Some(host)) => about_host(&findings, host, asked, arguments.json, terminal)?,
+        (_, _, Some(host)) => about_host(&findings, host, asked, form)?,
         (None, None, None) => {
-            let all: Vec<usize> = (0..findings.costs.suspects.len()).collect();
-            match arguments.json {
-                true => cluster::suspects_json(&findings, all, asked).to_text()?,
-                false => cluster::suspects_text(&findings, all, asked, terminal.width()),
+            let all = cluster::all_of(&findings);
+            match form {
+                TablesForm::Json => cluster::suspects_json(&findings, all, asked).to_text()?,
+                TablesForm::Text(width) => cluster::suspects_text(&findings, all, asked, width),
+                TablesForm::Csv => cluster::suspects_rows(&findings, all, asked, true)?,
+                TablesForm::Markdown => cluster::suspects_rows(&findings, all, asked, false)?,
             }
         }
     };
@@ -100,42 +105,40 @@ fn about(
     found: &[usize],
     who: &str,
     asked: Asked,
-    as_json: bool,
-    terminal: &Terminal,
+    form: TablesForm,
 ) -> anyhow::Result<String> {
-    Ok(match (as_json, found) {
-        (true, found) => cluster::suspects_json(findings, found.to_vec(), asked).to_text()?,
-        (false, [first, others @ ..]) => {
-            let text = cluster::suspect_text(findings, *first, asked, terminal.width());
+    Ok(match (form, found) {
+        (TablesForm::Json, found) => cluster::suspects_json(findings, found.to_vec(), asked).to_text()?,
+        (TablesForm::Csv, found) => cluster::differences_rows(findings, found.first().copied(), true)?,
+        (TablesForm::Markdown, found) => cluster::differences_rows(findings, found.first().copied(), false)?,
+        (TablesForm::Text(width), [first, others @ ..]) => {
+            let text = cluster::suspect_text(findings, *first, asked, width);
             others.iter().fold(text, |text, other| text + &cluster::standing_text(findings, *other, asked))
         }
-        (false, []) => cluster::innocent_text(findings, who),
+        (TablesForm::Text(_), []) => cluster::innocent_text(findings, who),
     })
 }
 
 /// The evidence against a host as a whole, if there is any, and a table of the suspects on it.
-fn about_host(
-    findings: &Findings,
-    host: usize,
-    asked: Asked,
-    as_json: bool,
-    terminal: &Terminal,
-) -> anyhow::Result<String> {
+fn about_host(findings: &Findings, host: usize, asked: Asked, form: TablesForm) -> anyhow::Result<String> {
     let suspects = &findings.costs.suspects;
     let is_on_it = |index: &usize| {
         let ranks = cluster::ranks_of(findings, &suspects[*index].who);
         ranks.iter().any(|rank| findings.run.ranks[*rank].host == host)
     };
     let found: Vec<usize> = (0..suspects.len()).filter(is_on_it).collect();
-    if as_json {
-        return cluster::suspects_json(findings, found, asked).to_text();
-    }
+    let width = match form {
+        TablesForm::Json => return cluster::suspects_json(findings, found, asked).to_text(),
+        TablesForm::Csv => return cluster::suspects_rows(findings, found, asked, true),
+        TablesForm::Markdown => return cluster::suspects_rows(findings, found, asked, false),
+        TablesForm::Text(width) => width,
+    };
     let who = say!("host {}", findings.run.hosts[host]);
     let whole = found.iter().find(|index| suspects[**index].who == Who::Host(host));
-    let text = whole.map(|index| cluster::suspect_text(findings, *index, asked, terminal.width()));
+    let text = whole.map(|index| cluster::suspect_text(findings, *index, asked, width));
     let table = match found.is_empty() {
         true => cluster::innocent_text(findings, &who),
-        false => cluster::suspects_text(findings, found, asked, terminal.width()),
+        false => cluster::suspects_text(findings, found, asked, width),
     };
     Ok(text.map_or(String::new(), |text| text + "\n") + &table)
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::screen::losses;
 use super::{milliseconds, whole};
 use crate::report::envelope::Envelope;
-use crate::report::table::{Table, TableColumn};
+use crate::report::table::{Table, TableCell, TableColumn};
 
 /// A figure of a step that two runs have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -174,14 +174,15 @@ fn parts(account: &StepAccount) -> [(&'static str, f64); 5] {
 }
 
 impl RunComparison {
-    /// The comparison for people; `all` shows what lies within the noise as well.
-    pub fn to_text(&self, all: bool, width: Option<u16>) -> String {
+    /// The rows; `all` adds those within the noise. Returns how many of these are left out.
+    fn table(&self, all: bool) -> (Table, usize) {
+        let column = |column: TableColumn, key: &'static str| TableColumn { key: key.into(), ..column };
         let mut table = Table::new([
-            TableColumn::text("per step"),
-            TableColumn::number("A ms"),
-            TableColumn::number("B ms"),
+            column(TableColumn::text("per step"), "subject"),
+            column(TableColumn::number("A ms"), "a_ns"),
+            column(TableColumn::number("B ms"), "b_ns"),
             TableColumn::number("change"),
-            TableColumn::number("95 % interval"),
+            column(TableColumn::number("95 % interval"), "interval"),
             TableColumn::text("verdict"),
         ]);
         let mut hidden = 0;
@@ -191,16 +192,45 @@ impl RunComparison {
                 hidden += 1;
                 continue;
             }
-            let figure = |value: Option<f64>| value.map_or("–".to_owned(), milliseconds);
+            let figure = |value: Option<f64>| {
+                let text = value.map_or("–".to_owned(), milliseconds);
+                TableCell::new(text, value.map_or(Value::Null, |value| whole(value).into()))
+            };
             let percent = |part: f64| format!("{:+.1} %", part * 100.0);
             let change = row.before.zip(row.after).filter(|(before, _)| *before > 0.0);
-            let change = change.map_or("–".to_owned(), |(before, after)| percent(after / before - 1.0));
+            let change = change.map(|(before, after)| after / before - 1.0);
             let interval = row.difference.map_or("–".to_owned(), |it| {
                 format!("{} … {}", percent(it.interval.0), percent(it.interval.1))
             });
-            let verdict = row.verdict().replace('_', " ");
-            table.row([row.subject.text(), figure(row.before), figure(row.after), change, interval, verdict]);
+            let ends = row.difference.map(|it| format!("{} … {}", it.interval.0, it.interval.1));
+            table.row([
+                TableCell::new(row.subject.text(), row.subject.text().trim()),
+                figure(row.before),
+                figure(row.after),
+                TableCell::new(change.map_or("–".to_owned(), percent), change),
+                TableCell::new(interval, ends),
+                TableCell::new(row.verdict().replace('_', " "), row.verdict()),
+            ]);
         }
+        (table, hidden)
+    }
+
+    /// The comparison as comma-separated values, with all rows.
+    ///
+    /// # Errors
+    /// Never in practice: memory takes everything.
+    pub fn to_csv(&self) -> anyhow::Result<String> {
+        self.table(true).0.to_csv()
+    }
+
+    /// The comparison as a table of Markdown.
+    pub fn to_markdown(&self, all: bool) -> String {
+        self.table(all).0.to_markdown()
+    }
+
+    /// The comparison for people; `all` shows what lies within the noise as well.
+    pub fn to_text(&self, all: bool, width: Option<u16>) -> String {
+        let (table, hidden) = self.table(all);
         let (ranks, steps) = (self.ranks, self.steps);
         let mut text =
             say!("A: {} ranks, {} steps; B: {} ranks, {} steps\n", ranks.0, steps.0, ranks.1, steps.1);

@@ -3,24 +3,28 @@
 use opscope_reach::{CollectiveType, Findings};
 use serde_json::Value;
 
+use super::suspects::{Asked, all_of, suspects_values};
 use super::whole;
 use crate::report::table::{Table, TableCell, TableColumn};
 
 /// The tables by the names of their files.
 pub fn tables(findings: &Findings) -> [(&'static str, Table); 3] {
-    [("ranks", ranks(findings)), ("collectives", collectives(findings)), ("suspects", suspects(findings))]
+    let suspects = suspects_values(findings, &all_of(findings), Asked::default());
+    [("ranks", ranks(findings)), ("collectives", collectives(findings)), ("suspects", suspects)]
 }
 
-fn table(columns: &[&str]) -> Table {
+/// A table for programs.
+pub fn table(columns: &[&str]) -> Table {
     Table::new(columns.iter().map(|name| TableColumn::number((*name).to_owned())))
 }
 
-fn value(value: impl Into<Value>) -> TableCell {
+/// A value for programs.
+pub fn value(value: impl Into<Value>) -> TableCell {
     TableCell::new(String::new(), value)
 }
 
 /// Where the mean step of each rank goes.
-fn ranks(findings: &Findings) -> Table {
+pub fn ranks(findings: &Findings) -> Table {
     let columns = [
         "rank",
         "host",
@@ -95,29 +99,6 @@ fn collectives(findings: &Findings) -> Table {
             value(whole(waiting)),
             value(whole(instance.tail)),
             value(events().map(|event| event.bytes).max().unwrap_or(0)),
-        ]);
-    }
-    table
-}
-
-/// Who costs a step how much.
-fn suspects(findings: &Findings) -> Table {
-    let columns =
-        ["who", "named", "saves_ns", "low_ns", "high_ns", "alone_ns", "excess_ns", "since_step", "within"];
-    let mut table = table(&columns);
-    for suspect in &findings.costs.suspects {
-        let end =
-            |end: fn((f64, f64)) -> f64| suspect.interval_ns.map_or(Value::Null, |it| whole(end(it)).into());
-        table.row([
-            value(findings.name_of(&suspect.who)),
-            value(suspect.is_named),
-            value(whole(suspect.saves_ns)),
-            value(end(|it| it.0)),
-            value(end(|it| it.1)),
-            value(whole(suspect.alone_ns)),
-            value(whole(suspect.excess_ns)),
-            value(suspect.since),
-            value(suspect.is_within),
         ]);
     }
     table

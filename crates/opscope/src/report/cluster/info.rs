@@ -9,8 +9,8 @@ use super::{grouped, listed, milliseconds};
 use crate::report::{Envelope, Table, TableCell, TableColumn, count};
 use crate::terminal::{bold, printable};
 
-/// Ranks, groups, clocks and what is missing.
-pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
+/// The ranks, and what their profiles hold.
+pub fn ranks_table(findings: &Findings) -> Table {
     let run = &findings.run;
     let columns = [
         TableColumn::number("rank"),
@@ -41,7 +41,13 @@ pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
             collection.folder.display().to_string().into(),
         ]);
     }
-    let mut text = table.to_text(width);
+    table
+}
+
+/// Ranks, groups, clocks and what is missing.
+pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
+    let run = &findings.run;
+    let mut text = ranks_table(findings).to_text(width);
     let missing = findings.discovery.missing();
     if !missing.is_empty() {
         text.push_str(&say!("\nMissing: {}\n", listed(&missing)));

@@ -17,14 +17,15 @@ use opscope_say::{say, word};
 use serde_json::{Value, json};
 
 pub use compare::compare;
-pub use exported::tables;
+pub use exported::{ranks, tables};
 pub use imported::{imported_json, imported_text};
-pub use info::{info_json, info_text};
+pub use info::{info_json, info_text, ranks_table};
 pub use page::RanksPage;
 pub use page_timeline::Drawn;
 pub use screen::{losses, to_json, to_text};
 pub use suspects::{
-    Asked, innocent_text, ranks_of, standing_text, suspect_text, suspects_json, suspects_text,
+    Asked, all_of, differences_rows, innocent_text, plain, ranks_of, standing_text, suspect_text,
+    suspects_json, suspects_rows, suspects_text,
 };
 pub use tables::{
     TablesForm, collectives_tables, experts_tables, instance_tables, matrix_tables, print, summary_tables,

@@ -21,12 +21,14 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
         text.push_str(&reachable(findings));
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
-            true => table(findings, &plain(findings), Asked::default(), width),
+            true => table(findings, &plain(findings), Asked::default()).to_text(width),
             false => nobody(
                 findings,
                 &match costs.suspects.is_empty() {
                     true => String::new(),
-                    false => format!("\n{}", table(findings, &plain(findings), Asked::default(), width)),
+                    false => {
+                        format!("\n{}", table(findings, &plain(findings), Asked::default()).to_text(width))
+                    }
                 },
             ),
         });

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use opscope_reach::{Ends, Findings, LARGEST_ERROR, Suspect, Who, arrivals, chain};
+use opscope_reach::{Ends, Evidence, Findings, LARGEST_ERROR, Suspect, Who, arrivals, chain};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
+use super::exported::{self, value};
 use super::reason::{of_cause, sentence};
 use super::screen::losses;
 use super::{grouped, listed, milliseconds, whole};
@@ -71,13 +72,38 @@ pub fn suspects_text(findings: &Findings, chosen: Vec<usize>, asked: Asked, widt
     };
     match chosen.is_empty() {
         true => heading + &innocent_text(findings, NOBODY),
-        false => heading + &table(findings, &asked.order(findings, chosen), asked, width),
+        false => heading + &table(findings, &asked.order(findings, chosen), asked).to_text(width),
     }
 }
 
 /// The suspects that aren't shown as part of a host or an operator.
 pub fn plain(findings: &Findings) -> Vec<usize> {
     (0..findings.costs.suspects.len()).filter(|index| !findings.costs.suspects[*index].is_within).collect()
+}
+
+/// The operators in which a suspect differs from its peers by so many nanoseconds a step and more.
+fn differences_table(evidence: &Evidence, least_ns: f64) -> Table {
+    let column = |column: TableColumn, key: &'static str| TableColumn { key: key.into(), ..column };
+    let mut table = Table::new([
+        column(TableColumn::number("than on peers"), "excess_ns"),
+        TableColumn::text("operator"),
+        TableColumn::text("type"),
+        TableColumn::text("unit"),
+        column(TableColumn::number("a step"), "count"),
+        column(TableColumn::text("on peers"), "is_on_peers"),
+    ]);
+    for it in evidence.differences.iter().filter(|it| it.excess_ns.abs() >= least_ns) {
+        let sign = if it.excess_ns > 0.0 { "+" } else { "" };
+        table.row([
+            TableCell::new(format!("{sign}{} ms", milliseconds(it.excess_ns)), whole(it.excess_ns)),
+            it.operator.name.as_str().into(),
+            it.operator.op_type.as_str().into(),
+            it.operator.unit.as_str().into(),
+            TableCell::new(format!("{:.0}", it.count), it.count),
+            TableCell::new(word(if it.is_on_peers { "yes" } else { "no" }), it.is_on_peers),
+        ]);
+    }
+    table
 }
 
 /// Someone who costs nothing that can be told.
@@ -96,8 +122,77 @@ pub fn innocent_text(findings: &Findings, who: &str) -> String {
     }
 }
 
+/// All suspects, those within others included.
+pub fn all_of(findings: &Findings) -> Vec<usize> {
+    (0..findings.costs.suspects.len()).collect()
+}
+
+/// Suspects as comma-separated values or Markdown.
+///
+/// # Errors
+/// Never in practice: memory takes everything.
+pub fn suspects_rows(
+    findings: &Findings,
+    chosen: Vec<usize>,
+    asked: Asked,
+    as_csv: bool,
+) -> anyhow::Result<String> {
+    let chosen = asked.order(findings, chosen);
+    match as_csv {
+        true => suspects_values(findings, &chosen, asked).to_csv(),
+        false => Ok(table(findings, &chosen, asked).to_markdown()),
+    }
+}
+
+/// The operators in which a suspect differs from its peers, as comma-separated values or Markdown.
+///
+/// # Errors
+/// Never in practice: memory takes everything.
+pub fn differences_rows(findings: &Findings, index: Option<usize>, as_csv: bool) -> anyhow::Result<String> {
+    let none = Evidence::default();
+    let table = differences_table(index.map_or(&none, |index| &findings.evidence[index]), 0.0);
+    if as_csv { table.to_csv() } else { Ok(table.to_markdown()) }
+}
+
+/// Who costs a step how much, for programs.
+pub fn suspects_values(findings: &Findings, chosen: &[usize], asked: Asked) -> Table {
+    let columns = [
+        "who",
+        "named",
+        "saves_ns",
+        "low_ns",
+        "high_ns",
+        "alone_ns",
+        "excess_ns",
+        "since_step",
+        "within",
+        "cause",
+    ];
+    let mut table = exported::table(&columns);
+    for index in chosen {
+        let suspect = &findings.costs.suspects[*index];
+        // The interval is that of a mean step.
+        let interval = suspect.interval_ns.filter(|_| asked.step.is_none());
+        let end = |end: fn((f64, f64)) -> f64| interval.map_or(Value::Null, |it| whole(end(it)).into());
+        let cause = findings.evidence[*index].causes.first().map(|it| json!(it.cause)["cause"].take());
+        table.row([
+            value(findings.name_of(&suspect.who)),
+            value(asked.is_named(findings, suspect)),
+            value(whole(asked.costs(suspect))),
+            value(end(|it| it.0)),
+            value(end(|it| it.1)),
+            value(whole(suspect.alone_ns)),
+            value(whole(suspect.excess_ns)),
+            value(suspect.since),
+            value(suspect.is_within),
+            value(cause.unwrap_or_default()),
+        ]);
+    }
+    table
+}
+
 /// A table of suspects; those that others hide have no number.
-pub fn table(findings: &Findings, chosen: &[usize], asked: Asked, width: Option<u16>) -> String {
+pub fn table(findings: &Findings, chosen: &[usize], asked: Asked) -> Table {
     let columns = [
         TableColumn::number("#"),
         TableColumn::text("who"),
@@ -114,7 +209,7 @@ pub fn table(findings: &Findings, chosen: &[usize], asked: Asked, width: Option<
         }
         table.row(cells.map(TableCell::from));
     }
-    table.to_text(width)
+    table
 }
 
 /// A suspect's cells: number, who, costs a step, alone, since, why.
@@ -215,27 +310,7 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
         text.push_str(&format!("  {explained}{}\n", of_cause(&explanation.cause)));
     }
     if !evidence.differences.is_empty() {
-        let columns = [
-            TableColumn::number("than on peers"),
-            TableColumn::text("operator"),
-            TableColumn::text("type"),
-            TableColumn::text("unit"),
-            TableColumn::number("a step"),
-            TableColumn::text("on peers"),
-        ];
-        let mut table = Table::new(columns);
-        let told = evidence.differences.iter().filter(|it| it.excess_ns.abs() >= LEAST_TOLD);
-        for it in told {
-            let sign = if it.excess_ns > 0.0 { "+" } else { "" };
-            table.row([
-                TableCell::from(format!("{sign}{} ms", milliseconds(it.excess_ns))),
-                it.operator.name.as_str().into(),
-                it.operator.op_type.as_str().into(),
-                it.operator.unit.as_str().into(),
-                format!("{:.0}", it.count).into(),
-                word(if it.is_on_peers { "yes" } else { "no" }).into(),
-            ]);
-        }
+        let table = differences_table(evidence, LEAST_TOLD);
         text.push_str(&format!("\n{}", table.to_text(width)));
     }
     if evidence.differences.iter().any(|it| it.operator.is_on_ai_cpu()) {
