@@ -146,7 +146,7 @@ fn a_rank_is_the_same_in_databases_by_themselves_and_in_those_of_opscope() {
     assert!(mixed.stdout.starts_with("8 ranks on 1 host"), "{}", mixed.stdout);
     assert_eq!(costs(&answer(&place, "mixed")), costs(&loose));
 
-    // Whatever else lies beside ranks that are told is none.
+    // A database without a rank, beside those that tell theirs, is none.
     fs::copy(place.path("own/7.db"), place.path("one.db")).unwrap();
     let database = rusqlite::Connection::open(place.path("one.db")).unwrap();
     database.execute("DELETE FROM remarks", []).unwrap();

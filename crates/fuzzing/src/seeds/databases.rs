@@ -22,7 +22,7 @@ pub(super) const NSIGHT: &str = "
     CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);
     INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA Test');";
 
-/// What `msprof-analyze` made of two ranks.
+/// The results of `msprof-analyze` for two ranks.
 const RESULTS: &str = "
     CREATE TABLE CommunicationGroupMapping (type TEXT, rank_set TEXT, group_name TEXT, group_id TEXT, pg_name TEXT);
     INSERT INTO CommunicationGroupMapping VALUES ('collective', '(0,1)', '917', 'a', 'dp');

@@ -47,7 +47,7 @@ pub fn rank_timeline(input: &[u8], trail: &mut Trail) {
     ask_ranks(directory.path(), trail);
 }
 
-/// What `msprof-analyze` made of all ranks.
+/// The results of `msprof-analyze` for all ranks.
 pub fn rank_results(input: &[u8], trail: &mut Trail) {
     let directory = folder();
     std::fs::write(directory.path().join("cluster_analysis.db"), input).expect("space on disk");

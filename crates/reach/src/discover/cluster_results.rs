@@ -18,11 +18,11 @@ pub const RESULTS_DATABASE: &str = "cluster_analysis.db";
 pub struct Results {
     /// The database.
     pub path: PathBuf,
-    /// Those of `ClusterCommunicationTime`.
+    /// The rows of `ClusterCommunicationTime`.
     pub times: RowRuns,
-    /// Those of `ClusterCommunicationMatrix` of which it is the source.
+    /// The rows of `ClusterCommunicationMatrix` of which it is the source.
     pub matrix: RowRuns,
-    /// Those of `ClusterStepTraceTime`.
+    /// The rows of `ClusterStepTraceTime`.
     pub steps: RowRuns,
     /// The members of the groups, by the groups' keys: the matrix names ranks.
     pub groups: std::sync::Arc<BTreeMap<u64, Vec<u32>>>,

@@ -84,7 +84,7 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
     }
     let mut below = BTreeSet::new();
     descend(path, DEPTH, &mut below)?;
-    // What was made of the ranks counts where the ranks themselves are gone.
+    // Results count where the ranks themselves are gone.
     if below.is_empty() {
         let folders = [path.to_owned(), path.join(ANALYSES)];
         let has_results = |folder: &PathBuf| folder.join(RESULTS_DATABASE).is_file();

@@ -4,44 +4,44 @@
 //! A collective is a task of the unit `communication`. Its group is told by its stream (`Group … Communication`: the
 //! vendor's) or by its operator's attributes (PyTorch's); its number by its name or by the task's number.
 
-use std::sync::{Mutex, PoisonError};
-
 use opscope_open::{Opened, Source};
 use opscope_trace::{
     DeviceKind, ExecutionUnit, Nanoseconds, NumberMap, OperatorId, Severity, StreamId, TaskId, Trace,
 };
 use serde_json::Value;
 
-use super::Recording;
 use super::operators::{Kind, OperatorKey, Work};
+use super::{Recording, room};
 use crate::clocks::median;
-use crate::discover::{Collection, key_of_named, key_of_text};
+use crate::discover::{Collection, Whole, key_of_named, key_of_text};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, StepRow, TaskSpan, sequence_of};
 
 /// The counter of the AI cores' frequency, as all of its readers name it.
 const FREQUENCY: &str = "AI core frequency";
 
-/// A whole profile takes as much memory as its file, or more: there is one at a time.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// Reads a collection that is a profile of its own.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
-    let Some(whole) = &collection.outputs.whole else { return };
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let source = || whole.path.display().to_string();
+    if let Some(whole) = &collection.outputs.whole {
+        room::within(whole, || read_whole(collection.rank, whole, recording, losses));
+    }
+}
+
+fn read_whole(rank: u32, whole: &Whole, recording: &mut Recording, losses: &mut Vec<Loss>) {
     let mut lose = |reason, count, why: String| {
         if count > 0 {
-            losses.push(Loss::new(Some(collection.rank), source(), reason, count).because(why));
+            let source = whole.path.display().to_string();
+            losses.push(Loss::new(Some(rank), source, reason, count).because(why));
         }
     };
-    let opened = match open(collection) {
+    let opened = match open(whole) {
         Ok(opened) => opened,
         Err(error) => return lose(LossReason::Damaged, 1, error.to_string()),
     };
     let lost = || opened.trace.losses.iter().filter(|(_, loss)| loss.kind.severity() == Severity::Lost);
     let first = lost().next().map_or(String::new(), |(_, loss)| loss.kind.sentence().to_owned());
-    lose(LossReason::Damaged, lost().map(|(_, loss)| loss.count).sum(), first);
+    let count = lost().fold(0, |sum: u64, (_, loss)| sum.saturating_add(loss.count));
+    lose(LossReason::Damaged, count, first);
     let rank = OfDevice::new(&opened.trace, whole.device);
     rank.read_tasks(recording);
     let (unnumbered, ungrouped) = rank.read_collectives(recording);
@@ -53,20 +53,17 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
 
 /// Hands on what the rank did, of a collection that is a profile of its own.
 pub fn each(collection: &Collection, work: &mut dyn Work) {
-    if collection.outputs.whole.is_none() {
-        return;
-    }
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // That it can't be read is told when the rank is read.
-    if let Ok(opened) = open(collection) {
-        let device = collection.outputs.whole.as_ref().and_then(|whole| whole.device);
-        OfDevice::new(&opened.trace, device).hand_on(work);
-    }
+    let Some(whole) = &collection.outputs.whole else { return };
+    room::within(whole, || {
+        // That it can't be read is told when the rank is read.
+        if let Ok(opened) = open(whole) {
+            OfDevice::new(&opened.trace, whole.device).hand_on(work);
+        }
+    });
 }
 
-fn open(collection: &Collection) -> Result<Opened, opscope_open::OpenError> {
-    let path = collection.outputs.whole.as_ref().map_or(&collection.folder, |whole| &whole.path);
-    Source::at(path)?.open(&())
+fn open(whole: &Whole) -> Result<Opened, opscope_open::OpenError> {
+    Source::at(&whole.path)?.open(&())
 }
 
 /// A trace, looked at for one of its devices.
@@ -244,7 +241,7 @@ impl<'t> OfDevice<'t> {
     fn move_to_device(&self, steps: &mut [StepRow]) {
         // By step, the last end of what was launched in it: of what computes, and of all.
         let mut ends: Vec<(i64, i64)> = vec![(i64::MIN, i64::MIN); steps.len()];
-        // What was launched before the first.
+        // The last end of a task that was launched before the first.
         let mut done = i64::MIN;
         let tasks = &self.trace.tasks;
         for (task, unit, _, end) in self.tasks() {

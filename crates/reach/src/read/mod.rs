@@ -7,6 +7,7 @@ mod from_results;
 mod from_text;
 mod from_trace;
 mod operators;
+mod room;
 mod segments;
 
 use std::collections::BTreeMap;
