@@ -165,6 +165,15 @@ fn raw_directories_are_decoded_and_say_what_their_databases_do() {
         let sample = ["sample", "prof", "--chip", "950", "--mode", "collective", "--tasks", "3000"];
         place.done(&[&sample[..], &["-o", &format!("raw/{folder}"), "--seed", seed]].concat());
         let raw = entries(&place.path(&format!("raw/{folder}"))).remove(0);
+        // Both samples are of one device of one host, which would be one rank.
+        if folder == "b" {
+            for path in entries(&raw).iter().flat_map(|part| entries(part)).filter(|path| path.is_file()) {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                if text.contains(r#""hostname":"#) || text.contains(r#""hostname" :"#) {
+                    fs::write(&path, text.replace("sample", "sample-b")).unwrap();
+                }
+            }
+        }
         place.done(&["export", "db", raw.to_str().unwrap(), "-o", &format!("exported/{folder}")]);
         // The same within the folder of a framework's profiler, which was never asked to parse it.
         let within = place.path(&format!("unparsed/host_{seed}_2025100908532000{seed}_ascend_pt"));
@@ -215,4 +224,109 @@ fn what_is_left_of_all_ranks_tells_who_costs_how_much() {
     assert!(host.abs() < 0.02 * step && part(&results, "compute_ns") > 0.1 * step, "{results:#}");
     place.write("results/cluster_analysis_output/cluster_analysis.db", "no database");
     place.fails(1, &["cluster_analysis.db: cut or damaged"], &["cluster", "results"]);
+}
+
+#[test]
+fn ranks_of_two_runs_of_the_same_time_are_refused_with_all_of_them() {
+    let place = Place::new();
+    for folder in ["one", "other"] {
+        place.done(&["sample", "cluster", "-o", folder]);
+    }
+    fs::remove_dir_all(entries(&place.path("other/cluster_8_ranks_seed_1/db"))[5].clone()).unwrap();
+    place.fails(
+        1,
+        &["two runs, neither of which is known to be newer: 0-4, 6-7", "one", "other", "folders of one run"],
+        &["cluster", "."],
+    );
+}
+
+#[test]
+fn what_of_a_folder_is_a_rank_is_told_by_what_lies_in_it() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster"][..], &FAULTS].concat());
+    let expected = answer(&place, "cluster_8_ranks_seed_1/db");
+    // A folder that is only called as raw directories are.
+    fs::rename(place.path("cluster_8_ranks_seed_1/db"), place.path("PROF_experiments")).unwrap();
+    assert_eq!(answer(&place, "PROF_experiments"), expected);
+    // The row of the profiler that knows no rank stands beside that of the framework, as in databases of torch_npu.
+    fs::create_dir(place.path("loose")).unwrap();
+    for database in databases(&place.path("PROF_experiments")) {
+        fs::copy(&database, place.path("loose").join(database.file_name().unwrap())).unwrap();
+    }
+    let loose = answer(&place, "loose");
+    for database in entries(&place.path("loose")) {
+        let database = rusqlite::Connection::open(database).unwrap();
+        let twice = "INSERT INTO RANK_DEVICE_MAP SELECT -1, deviceId FROM RANK_DEVICE_MAP";
+        assert_eq!(database.execute(twice, []).unwrap(), 1);
+    }
+    assert_eq!(answer(&place, "loose"), loose);
+    // Files that are given are ranks, or refused by their name.
+    let files: Vec<String> =
+        entries(&place.path("loose")).iter().map(|it| it.display().to_string()).collect();
+    let mut command = vec!["cluster", "--json"];
+    command.extend(files.iter().map(String::as_str));
+    let given = place.done(&command).json();
+    assert_eq!(given["step_ns"], loose["step_ns"]);
+    place.write("none.json", "{}");
+    place.fails(1, &["none.json: no profiles of ranks"], &["cluster", "loose", "none.json"]);
+    place.done(&["msprof-analyze", "-d", "PROF_experiments", "-o", "results"]);
+    let results = "results/cluster_analysis_output/cluster_analysis.db";
+    assert_eq!(answer(&place, results), answer(&place, "results"));
+}
+
+#[test]
+fn devices_of_one_profile_are_ranks_with_nothing_of_their_neighbours() {
+    let place = Place::new();
+    let sample = ["sample", "prof", "--chip", "910b", "--mode", "graph", "--tasks", "2000", "-o", "raw"];
+    place.done(&sample);
+    let raw = entries(&place.path("raw")).remove(0);
+    fs::create_dir(place.path("own")).unwrap();
+    place.done(&["import", raw.to_str().unwrap(), "--db", "own/both.db"]);
+    place.done(&["export", "db", raw.to_str().unwrap(), "-o", "exported"]);
+    // The run has no collectives, so nothing can be compared; a set tells what each rank has.
+    let operators = |path: &str| -> Vec<(i64, String)> {
+        let set = format!("set of {path}");
+        place.done(&["cluster", "import", path, "-o", &set, "--quiet"]);
+        let folder = place.path(&format!("{set}/_manifest/run=run"));
+        let manifest = entries(&folder).into_iter().find(|it| it.extension().is_some_and(|it| it == "json"));
+        let manifest: Value = serde_json::from_slice(&fs::read(manifest.unwrap()).unwrap()).unwrap();
+        let ranks = manifest["ranks"].as_object().unwrap();
+        let rows = manifest["files"].as_array().unwrap().iter();
+        let rows = rows.filter(|it| it["path"].as_str().unwrap().starts_with("operators"));
+        let rows: i64 = rows.map(|it| it["rows"].as_i64().unwrap()).sum();
+        ranks.keys().map(|rank| (rows, rank.clone())).collect()
+    };
+    let expected = operators("raw");
+    assert_eq!(expected.len(), 2, "{expected:?}");
+    assert!(expected[0].0 > 1000, "{expected:?}");
+    assert_eq!((operators("own"), operators("exported")), (expected.clone(), expected.clone()));
+    // A device that did nothing is a rank without anything.
+    let database =
+        entries(&place.path("exported")).into_iter().find(|it| it.extension().is_some_and(|it| it == "db"));
+    let database = rusqlite::Connection::open(database.unwrap()).unwrap();
+    let left =
+        database.execute("DELETE FROM TASK WHERE deviceId = (SELECT max(deviceId) FROM TASK)", []).unwrap();
+    assert!(left > 100);
+    drop(database);
+    let told = place.fails(1, &["none of the collectives of 2 ranks"], &["cluster", "exported"]);
+    drop(told);
+    fs::rename(place.path("exported"), place.path("idle")).unwrap();
+    let idle = operators("idle");
+    assert!(idle.len() == 2 && idle[0].0 < expected[0].0, "{idle:?} {expected:?}");
+}
+
+#[test]
+fn timelines_of_two_runs_are_not_mixed() {
+    let place = Place::new();
+    for (folder, seed) in [("a", "1"), ("b", "2")] {
+        place
+            .done(&["sample", "cluster", "--ranks", "4", "--format", "kineto", "--seed", seed, "-o", folder]);
+        let made = place.path(&format!("{folder}/cluster_4_ranks_seed_{seed}/kineto"));
+        for (rank, path) in entries(&made).iter().enumerate() {
+            fs::rename(path, place.path(&format!("{folder}/rank{rank}.json"))).unwrap();
+        }
+    }
+    fs::remove_file(place.path("a/rank3.json")).unwrap();
+    place.fails(1, &["neither of which is known to be newer: 0-2"], &["cluster", "a", "b"]);
+    place.done(&["cluster", "b"]);
 }

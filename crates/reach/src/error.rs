@@ -34,11 +34,14 @@ pub enum ReachError {
         /// The first loss, or nothing.
         why: String,
     },
-    /// The same rank was recorded by two runs at the same time.
-    #[error("rank {rank} is in two runs of the same time, {first} and {second}: give the folder of one run")]
+    /// The same ranks were recorded by two runs at the same time.
+    #[error(
+        "these ranks are in two runs, neither of which is known to be newer: {ranks}, of which the first is in {first} \
+         and in {second}; give the folders of one run"
+    )]
     TwoRuns {
-        /// The rank.
-        rank: u32,
+        /// The ranks.
+        ranks: String,
         /// One collection.
         first: PathBuf,
         /// The other.

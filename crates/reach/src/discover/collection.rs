@@ -100,10 +100,13 @@ fn ranks_of_info(folder: &Path) -> Vec<Option<u32>> {
 
 /// The rank in the name of a folder or file, as in `rank12`.
 pub fn rank_in(name: &str) -> Option<u32> {
-    let (_, behind) = name.split_once("rank")?;
-    let digits: String =
-        behind.trim_start_matches(['_', '-']).chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    let number = |(at, word): (usize, &str)| {
+        let is_word = !name[..at].ends_with(|letter: char| letter.is_alphabetic());
+        let behind = name[at + word.len()..].trim_start_matches(['_', '-']);
+        let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|_| is_word)
+    };
+    name.match_indices("rank").find_map(number)
 }
 
 /// The files of a folder that are read, and the rank in the name of the database.
@@ -154,5 +157,6 @@ mod tests {
         assert_eq!(parts("node_a_123_20251009080000000_ascend_pt"), "node_a 20251009080000000");
         assert_eq!(parts("something_ascend_ms"), " ");
         assert_eq!((rank_in("run_rank12"), rank_in("rank_3"), rank_in("frank")), (Some(12), Some(3), None));
+        assert_eq!((rank_in("ranks8_rank1"), rank_in("frank_3")), (Some(1), None));
     }
 }

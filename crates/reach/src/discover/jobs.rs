@@ -140,7 +140,7 @@ fn several(all: &[Saying<'_>], first: Vec<usize>, second: Vec<usize>) -> ReachEr
 }
 
 /// Numbers as people write them: `0-3, 7`.
-fn numbers(numbers: impl Iterator<Item = u32>) -> String {
+pub fn numbers(numbers: impl Iterator<Item = u32>) -> String {
     /// Stretches that are written out.
     const MOST: usize = 8;
     let numbers: BTreeSet<u32> = numbers.collect();

@@ -94,6 +94,8 @@ pub struct Whole {
     pub device: Option<u32>,
     /// Its form.
     pub format: Format,
+    /// The keys of the groups whose members it declares.
+    pub declared: BTreeSet<u64>,
 }
 
 /// The files of a collection that are read.
@@ -253,7 +255,7 @@ fn look_at(place: &Place) -> Vec<Found> {
         Place::Raw(folder) => raw::look_at(folder),
         Place::Database(path) => profile::look_at_database(path),
         Place::Timeline(path) => vec![profile::look_at_timeline(path)],
-        Place::Own(path) => vec![profile::look_at_own(path)],
+        Place::Own(path) => profile::look_at_own(path),
         Place::Results(folder) => cluster_results::look_at(folder),
     }
 }
@@ -281,31 +283,48 @@ fn one_of_each_rank(
     let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
     let mut free = (0..).filter(|number| !taken.contains(number));
     let mut chosen: BTreeMap<u32, Found> = BTreeMap::new();
+    let mut twice: Vec<(u32, PathBuf, PathBuf)> = Vec::new();
+    // A device of a host is one rank, however often it was recorded.
+    let mut of_devices: BTreeMap<(String, u32), u32> = BTreeMap::new();
     for mut one in found {
-        let rank = one.rank.or_else(|| free.next()).unwrap_or(u32::MAX);
+        let place = one.device.filter(|_| one.may_be_something_else).map(|device| (one.host.clone(), device));
+        let known = place.as_ref().and_then(|place| of_devices.get(place).copied());
+        let rank = one.rank.or(known).or_else(|| free.next()).unwrap_or(u32::MAX);
+        if one.rank.is_none() {
+            of_devices.extend(place.map(|place| (place, rank)));
+        }
         let folder = |it: &Found| it.folder.display().to_string();
         if one.rank.is_none() {
             losses.push(Loss::new(Some(rank), folder(&one), LossReason::InventedRank, 1));
         }
         if let Some(other) = chosen.remove(&rank) {
-            let (kept, left) = newer_first(rank, one, other)?;
+            let (kept, left) = newer_first(one, other);
+            if worth(&kept) == worth(&left) && kept.outputs.format() == left.outputs.format() {
+                twice.push((rank, kept.folder.clone(), left.folder.clone()));
+            }
             losses.push(Loss::new(Some(rank), folder(&left), LossReason::Double, 1));
             one = kept;
         }
         chosen.insert(rank, one);
     }
-    Ok(chosen)
+    match twice.first() {
+        None => Ok(chosen),
+        Some((_, first, second)) => Err(ReachError::TwoRuns {
+            ranks: jobs::numbers(twice.iter().map(|(rank, ..)| *rank)),
+            first: first.clone(),
+            second: second.clone(),
+        }),
+    }
 }
 
-/// Of two collections of a rank, the one to use: the newer, and of equally old ones the databases.
-fn newer_first(rank: u32, a: Found, b: Found) -> Result<(Found, Found), ReachError> {
-    let worth =
-        |it: &Found| (!it.outputs.is_empty(), it.taken.clone(), it.outputs.format() == Format::Database);
-    let (worth_a, worth_b) = (worth(&a), worth(&b));
-    if worth_a == worth_b && !worth_a.1.is_empty() {
-        return Err(ReachError::TwoRuns { rank, first: b.folder, second: a.folder });
-    }
-    Ok(if worth_a > worth_b { (a, b) } else { (b, a) })
+/// The properties by which one of several collections of a rank is used: the newer, and of equally old ones databases.
+fn worth(found: &Found) -> (bool, &str, bool) {
+    (!found.outputs.is_empty(), &found.taken, found.outputs.format() == Format::Database)
+}
+
+/// Of two collections of a rank the one to use, and the other.
+fn newer_first(a: Found, b: Found) -> (Found, Found) {
+    if worth(&a) > worth(&b) { (a, b) } else { (b, a) }
 }
 
 /// The name of the last folder of a path.

@@ -1,6 +1,8 @@
 //! A look at files that are the profile of a rank each: databases of the vendor's that lie by themselves, timelines of
 //! PyTorch's, and databases of opscope's.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use opscope_formats::input::Input;
@@ -25,31 +27,24 @@ pub fn is_own_database(path: &Path) -> bool {
     head.is_ok_and(|(_, head)| sqlite::application_id(&head) == Some(sqlite::APPLICATION_ID))
 }
 
-/// The ranks of a database of the vendor's: one for each device that it is of.
+/// The ranks of a database of the vendor's: one for each device that has a rank of its own.
 pub fn look_at_database(path: &Path) -> Vec<Found> {
     let name = name_of(path);
     let mut found = Found { taken: digits_in(&name), may_be_something_else: true, ..Found::at(path) };
     let mut said = Vec::new();
-    let mut devices = Vec::new();
+    let mut devices = BTreeMap::new();
     if let Ok(identity) = database::identity(path) {
         found.host = identity.host.unwrap_or_default();
         if let Some(metadata) = &identity.metadata {
             said.push(take_metadata(&mut found, metadata));
         }
-        devices = identity.ranks_and_devices;
+        devices = of_devices(identity.ranks_and_devices);
     }
     found.or_host_above();
-    if let [_, _, ..] = devices[..] {
-        let of_device = |(rank, device): (Option<u32>, u32)| {
-            let mut one = Found { host: found.host.clone(), taken: found.taken.clone(), ..Found::at(path) };
-            (one.rank, one.device, one.may_be_something_else) = (rank, Some(device), true);
-            let format = Format::Database;
-            one.outputs.whole = Some(Whole { path: path.to_owned(), device: Some(device), format });
-            one
-        };
-        return devices.into_iter().map(of_device).collect();
+    if are_several(&devices) {
+        return split(&found, &devices, Format::Database);
     }
-    if let Some((rank, device)) = devices.first() {
+    if let Some((device, rank)) = devices.first_key_value() {
         said.insert(0, *rank);
         found.device = Some(*device);
     }
@@ -59,6 +54,47 @@ pub fn look_at_database(path: &Path) -> Vec<Found> {
     found.take_rank(said);
     found.outputs.database = Some(path.to_owned());
     vec![found]
+}
+
+/// The devices with their ranks. A device may be there twice: the framework adds a row with its rank to one without.
+fn of_devices(rows: Vec<(Option<u32>, u32)>) -> BTreeMap<u32, Option<u32>> {
+    let mut devices: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+    for (rank, device) in rows {
+        let known = devices.entry(device).or_default();
+        *known = known.or(rank);
+    }
+    devices
+}
+
+/// Whether devices are ranks of their own. A process may see several devices, and has one rank all the same.
+fn are_several(devices: &BTreeMap<u32, Option<u32>>) -> bool {
+    let ranks: BTreeSet<Option<u32>> = devices.values().copied().collect();
+    devices.len() > 1 && (ranks.len() == devices.len() || ranks == BTreeSet::from([None]))
+}
+
+/// The devices of a profile, each a rank.
+fn split(found: &Found, devices: &BTreeMap<u32, Option<u32>>, format: Format) -> Vec<Found> {
+    let of_device = |(device, rank): (&u32, &Option<u32>)| {
+        let mut one = Found {
+            rank: *rank,
+            host: found.host.clone(),
+            device: Some(*device),
+            taken: found.taken.clone(),
+            groups: found.groups.clone(),
+            world_size: found.world_size,
+            layout: found.layout.clone(),
+            may_be_something_else: found.may_be_something_else,
+            ..Found::at(&found.folder)
+        };
+        one.outputs.whole = Some(whole_of(&one, Some(*device), format));
+        one
+    };
+    devices.iter().map(of_device).collect()
+}
+
+/// The profile of a rank, which is opened as a whole.
+fn whole_of(found: &Found, device: Option<u32>, format: Format) -> Whole {
+    Whole { path: found.folder.clone(), device, format, declared: found.groups.keys().copied().collect() }
 }
 
 /// The rank of a timeline of PyTorch's.
@@ -72,41 +108,72 @@ pub fn look_at_timeline(path: &Path) -> Found {
     }
     let distributed = distributed_info(path).unwrap_or(Value::Null);
     found.world_size = number(&distributed, "world_size");
-    for group in distributed.get("pg_config").and_then(Value::as_array).into_iter().flatten() {
-        found.groups.extend(group_of(group, found.world_size));
-    }
+    found.groups = groups_of(distributed.get("pg_config"), found.world_size);
     found.take_rank([number(&distributed, "rank"), rank_in(&name)]);
-    let whole = Whole { path: path.to_owned(), device: None, format: Format::Timeline };
-    found.outputs.whole = Some(whole);
+    found.outputs.whole = Some(whole_of(&found, None, Format::Timeline));
     found
 }
 
-/// The member of a timeline that tells ranks and groups, which PyTorch writes before the events.
+/// The member of a timeline that tells ranks and groups. PyTorch writes it before the events, Kineto by itself behind
+/// them.
 fn distributed_info(path: &Path) -> Option<Value> {
     const HEAD: u64 = 4 << 20;
-    const NAME: &[u8] = b"\"distributedInfo\"";
     let (_, head) = Input::head(path, HEAD).ok()?;
-    let at = head.windows(NAME.len()).position(|part| part == NAME)? + NAME.len();
-    let colon = head[at..].iter().position(|byte| *byte == b':')? + 1;
-    let mut values = serde_json::Deserializer::from_slice(&head[at + colon..]).into_iter::<Value>();
+    member_of(&head).or_else(|| member_of(&tail(path)?))
+}
+
+/// The name of that member.
+pub const DISTRIBUTED_INFO: &[u8] = b"\"distributedInfo\"";
+
+fn member_of(text: &[u8]) -> Option<Value> {
+    let at = text.windows(DISTRIBUTED_INFO.len()).position(|part| part == DISTRIBUTED_INFO)?;
+    let rest = &text[at + DISTRIBUTED_INFO.len()..];
+    let colon = rest.iter().position(|byte| *byte == b':')? + 1;
+    let mut values = serde_json::Deserializer::from_slice(&rest[colon..]).into_iter::<Value>();
     values.next()?.ok()
 }
 
-/// A group of `pg_config`: `{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}`. That of all
-/// ranks may list none.
-fn group_of(group: &Value, world_size: Option<u32>) -> Option<(u64, Group)> {
+/// The end of a file that isn't compressed.
+pub fn tail(path: &Path) -> Option<Vec<u8>> {
+    const TAIL: u64 = 256 << 10;
+    let mut file = opscope_files::open_plain(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut text = Vec::new();
+    file.take(TAIL).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+/// The groups of `pg_config`, by their keys.
+fn groups_of(config: Option<&Value>, world_size: Option<u32>) -> BTreeMap<u64, Group> {
+    let mut world_size = world_size;
+    let mut groups = BTreeMap::new();
+    for group in config.and_then(Value::as_array).into_iter().flatten() {
+        let Some((key, group, is_of_all)) = group_of(group, world_size) else { continue };
+        // More than one such group would be a way to fill the memory.
+        world_size = world_size.filter(|_| !is_of_all);
+        groups.insert(key, group);
+    }
+    groups
+}
+
+/// A group of `pg_config`: `{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}`, whose list may
+/// be text. That of all ranks may list none, which is told.
+fn group_of(group: &Value, world_size: Option<u32>) -> Option<(u64, Group, bool)> {
     /// More ranks than any cluster has are a mistake of a file.
     const MOST: u32 = 1 << 20;
     let id = group.get("pg_name")?.as_str()?.to_owned();
-    let listed = group.get("ranks").and_then(Value::as_array).into_iter().flatten();
+    let listed = super::metadata::member(group, "ranks").unwrap_or_default();
+    let listed = listed.as_array().into_iter().flatten();
     let mut ranks: Vec<u32> = listed.filter_map(|rank| rank.as_u64()?.try_into().ok()).collect();
     let size = number(group, "pg_size").unwrap_or(ranks.len() as u32);
-    if ranks.is_empty() {
+    let is_of_all = ranks.is_empty();
+    if is_of_all {
         ranks.extend(0..world_size.filter(|world| *world == size)?.min(MOST));
     }
     let name = group.get("pg_desc").and_then(Value::as_str).unwrap_or_default().to_owned();
     let role = Role::of_name(&name);
-    Some((key_of_named(&id, ranks.first().copied()?, size), Group { id, name, role, ranks }))
+    Some((key_of_named(&id, ranks.first().copied()?, size), Group { id, name, role, ranks }, is_of_all))
 }
 
 /// The host and the time in a name such as `HOST_PID.TIME.pt.trace.json.gz`, which PyTorch's handler for TensorBoard
@@ -129,8 +196,8 @@ fn digits_in(name: &str) -> String {
     runs.max_by_key(|run| run.len()).filter(|run| run.len() >= 10).unwrap_or_default().to_owned()
 }
 
-/// The rank of a database of opscope's, by what its producer remarked.
-pub fn look_at_own(path: &Path) -> Found {
+/// The ranks of a database of opscope's, by what its producer remarked: one for each device that has a rank of its own.
+pub fn look_at_own(path: &Path) -> Vec<Found> {
     let mut found = Found { may_be_something_else: true, ..Found::at(path) };
     let mut told = Told::default();
     if let Ok(database) = database::open(path) {
@@ -140,24 +207,34 @@ pub fn look_at_own(path: &Path) -> Found {
                 each_row(&database, table, &["key", "value"], |row| told.take(text(row, 0), text(row, 1)));
         }
         let _ = each_row(&database, "devices", &["number", "kind"], |row| {
-            told.devices.extend(whole(row, 0).filter(|_| text(row, 1) != "cpu"));
+            let number = whole(row, 0).and_then(|number| u32::try_from(number).ok());
+            let number = number.filter(|_| matches!(text(row, 1), "npu" | "gpu"));
+            told.devices.extend(number.map(|number| (None, number)));
         });
+    }
+    let mut devices = of_devices(told.devices);
+    for (device, rank) in told.ranks {
+        devices.entry(device).and_modify(|known| *known = Some(rank));
     }
     found.host = told.host;
     found.or_host_above();
     let metadata = take_metadata(&mut found, &Value::Object(told.metadata));
     found.world_size = found.world_size.or(told.world_size);
-    for group in told.groups.as_array().into_iter().flatten() {
-        found.groups.extend(group_of(group, found.world_size));
+    found.groups.extend(groups_of(Some(&told.groups), found.world_size));
+    if told.rank.is_none() && metadata.is_none() && are_several(&devices) {
+        return split(&found, &devices, Format::Own);
     }
-    found.device = match told.devices[..] {
-        [device] => u32::try_from(device).ok(),
-        _ => None,
-    };
-    found.take_rank([told.rank, metadata, rank_in(&name_of(path))]);
-    found.outputs.whole = Some(Whole { path: path.to_owned(), device: None, format: Format::Own });
-    found
+    let mut of_devices = devices.iter();
+    let first = of_devices.next();
+    found.device = first.map(|(device, _)| *device).filter(|_| of_devices.next().is_none());
+    let of_device = first.and_then(|(_, rank)| *rank);
+    found.take_rank([told.rank, of_device, metadata, rank_in(&name_of(path))]);
+    found.outputs.whole = Some(whole_of(&found, None, Format::Own));
+    vec![found]
 }
+
+/// The begin of the remark with a device's rank.
+const RANK_OF_DEVICE: &str = "rank of device ";
 
 /// The words of a run's producer about its place among others.
 #[derive(Default)]
@@ -167,7 +244,9 @@ struct Told {
     world_size: Option<u32>,
     groups: Value,
     metadata: serde_json::Map<String, Value>,
-    devices: Vec<i64>,
+    devices: Vec<(Option<u32>, u32)>,
+    /// The ranks of devices, by the devices' numbers.
+    ranks: BTreeMap<u32, u32>,
 }
 
 impl Told {
@@ -177,7 +256,11 @@ impl Told {
             "distributedInfo.rank" => self.rank = value.parse().ok(),
             "distributedInfo.world_size" => self.world_size = value.parse().ok(),
             "distributedInfo.pg_config" => self.groups = serde_json::from_str(value).unwrap_or_default(),
-            _ if key.starts_with("rank of device ") => self.rank = self.rank.or(value.parse().ok()),
+            _ if key.starts_with(RANK_OF_DEVICE) => {
+                if let (Ok(device), Ok(rank)) = (key[RANK_OF_DEVICE.len()..].parse(), value.parse()) {
+                    self.ranks.insert(device, rank);
+                }
+            }
             _ => drop(self.metadata.insert(key.to_owned(), value.into())),
         }
     }
@@ -199,11 +282,28 @@ mod tests {
     #[test]
     fn a_group_of_all_ranks_may_list_none() {
         let group = |text: &str| {
-            let (_, group) = group_of(&serde_json::from_str(text).ok()?, Some(4))?;
+            let (_, group, _) = group_of(&serde_json::from_str(text).ok()?, Some(4))?;
             Some(group.ranks)
         };
         assert_eq!(group(r#"{"pg_name": "0", "pg_size": 4, "ranks": []}"#), Some(vec![0, 1, 2, 3]));
         assert_eq!(group(r#"{"pg_name": "1", "pg_size": 2, "ranks": [1, 3]}"#), Some(vec![1, 3]));
         assert_eq!(group(r#"{"pg_name": "2", "pg_size": 2, "ranks": []}"#), None);
+        assert_eq!(group(r#"{"pg_name": "3", "pg_size": 2, "ranks": "[2, 3]"}"#), Some(vec![2, 3]));
+        // A second one without ranks is none, lest a small file fill the memory.
+        let all: Value =
+            serde_json::from_str(r#"[{"pg_name": "a", "pg_size": 4}, {"pg_name": "b", "pg_size": 4}]"#)
+                .expect("JSON");
+        assert_eq!(groups_of(Some(&all), Some(4)).len(), 1);
+    }
+
+    #[test]
+    fn devices_are_ranks_where_each_has_its_own() {
+        let devices = |rows: &[(Option<u32>, u32)]| of_devices(rows.to_vec());
+        // The framework's row beside that of a profiler that knew no rank.
+        let one = devices(&[(None, 0), (Some(5), 0)]);
+        assert_eq!((are_several(&one), one.values().copied().collect::<Vec<_>>()), (false, vec![Some(5)]));
+        assert!(!are_several(&devices(&[(Some(0), 0), (Some(0), 1)])));
+        assert!(are_several(&devices(&[(Some(0), 0), (Some(1), 1)])));
+        assert!(are_several(&devices(&[(None, 0), (None, 1)])));
     }
 }

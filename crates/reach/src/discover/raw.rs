@@ -1,5 +1,6 @@
 //! A look at raw directories: a rank for each device.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
@@ -20,8 +21,12 @@ pub fn look_at(folder: &Path) -> Vec<Found> {
 /// Looks for the raw directory within the folder of a rank whose results are missing.
 pub fn look_within(folder: &Path, found: &mut Found) {
     let raw = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let raw = raw.filter(|path| name_of(path).starts_with("PROF_") && path.is_dir()).min();
-    let Some(one) = raw.and_then(|raw| look_at(&raw).into_iter().next()) else { return };
+    let mut raw: Vec<PathBuf> = raw.filter(|path| is_raw(path)).collect();
+    raw.sort_unstable();
+    let mut all = raw.iter().flat_map(|path| look_at(path));
+    let Some(one) = all.next() else { return };
+    let left = |it: Found| Loss::new(None, it.folder.display().to_string(), LossReason::Double, 1);
+    found.losses.extend(all.map(left));
     found.outputs = one.outputs;
     found.device = one.device;
     found.rank = one.rank;
@@ -40,6 +45,7 @@ fn unusable(folder: &Path, error: opscope_cann::Error) -> Found {
 
 fn ranks_of(profile: &Profile) -> Vec<Found> {
     let database = database_in(&profile.path).filter(|_| profile.devices.len() == 1);
+    let is_one_of_several = profile.devices.len() > 1;
     let of_device = |device: &opscope_cann::Source| {
         let mut found = Found {
             device: Some(device.id()),
@@ -57,12 +63,20 @@ fn ranks_of(profile: &Profile) -> Vec<Found> {
         found.or_host_above();
         found.outputs.database.clone_from(&database);
         if database.is_none() {
-            let whole = Whole { path: profile.path.clone(), device: Some(device.id()), format: Format::Raw };
+            let (path, device) = (profile.path.clone(), is_one_of_several.then(|| device.id()));
+            let whole = Whole { path, device, format: Format::Raw, declared: BTreeSet::new() };
             found.outputs.whole = Some(whole);
         }
         found
     };
     profile.devices.iter().map(of_device).collect()
+}
+
+/// Whether a folder is a raw directory, by its name and by the folders and files in it.
+pub fn is_raw(path: &Path) -> bool {
+    let is_part = |name: &str| name == "host" || name.starts_with("device_") || name.starts_with("info.json");
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    name_of(path).starts_with("PROF_") && entries.any(|entry| is_part(&entry.file_name().to_string_lossy()))
 }
 
 /// The newest database that the vendor's tool has put into a raw directory.

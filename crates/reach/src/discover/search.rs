@@ -7,8 +7,8 @@ use opscope_formats::input::Input;
 
 use super::cluster_results::RESULTS_DATABASE;
 use super::collection::{self, RESULTS};
-use super::name_of;
-use super::profile::{is_own_database, tells_rank};
+use super::profile::{DISTRIBUTED_INFO, is_own_database, tail, tells_rank};
+use super::{name_of, raw};
 use crate::error::ReachError;
 
 /// The folder of results beside collections. Modes of `msprof-analyze` put copies of collections there, which are no
@@ -66,8 +66,13 @@ impl Place {
 fn is_ranks_timeline(path: &Path, name: &str) -> bool {
     const HEAD: u64 = 64 << 10;
     let Ok((_, head)) = Input::head(path, HEAD) else { return false };
-    let has = |word: &[u8]| head.windows(word.len()).any(|part| part == word);
-    has(b"\"distributedInfo\"") || tells_rank(name) && has(b"\"traceEvents\"")
+    let has = |word: &[u8]| holds(&head, word);
+    let is_at_end = || tail(path).is_some_and(|tail| holds(&tail, DISTRIBUTED_INFO));
+    has(DISTRIBUTED_INFO) || has(b"\"traceEvents\"") && (tells_rank(name) || is_at_end())
+}
+
+fn holds(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|part| part == word)
 }
 
 /// Adds the places at and below a path.
@@ -76,7 +81,12 @@ fn is_ranks_timeline(path: &Path, name: &str) -> bool {
 /// When it isn't there or can't be listed.
 pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), ReachError> {
     if path.is_file() {
-        found.extend(Place::of_file(path));
+        // A file that is given is a rank, or refused.
+        let place = match name_of(path) == RESULTS_DATABASE {
+            true => path.parent().map(|folder| Place::Results(folder.to_owned())),
+            false => Place::of_file(path),
+        };
+        found.insert(place.ok_or_else(|| ReachError::NoCollections(path.to_owned()))?);
         return Ok(());
     }
     if !path.is_dir() {
@@ -100,7 +110,7 @@ fn descend(path: &Path, depth: usize, found: &mut BTreeSet<Place>) -> Result<(),
         found.insert(Place::Collection(path.to_owned()));
         return Ok(());
     }
-    if name.starts_with("PROF_") {
+    if raw::is_raw(path) {
         found.insert(Place::Raw(path.to_owned()));
         return Ok(());
     }

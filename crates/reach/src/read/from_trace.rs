@@ -4,9 +4,12 @@
 //! A collective is a task of the unit `communication`. Its group is told by its stream (`Group … Communication`: the
 //! vendor's) or by its operator's attributes (PyTorch's); its number by its name or by the task's number.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use opscope_open::{Opened, Source};
 use opscope_trace::{
-    DeviceKind, ExecutionUnit, Nanoseconds, NumberMap, OperatorId, Severity, StreamId, TaskId, Trace,
+    DeviceKind, ExecutionUnit, IterationId, Nanoseconds, NumberMap, OperatorId, Severity, StreamId, TaskId,
+    Trace,
 };
 use serde_json::Value;
 
@@ -44,7 +47,7 @@ fn read_whole(rank: u32, whole: &Whole, recording: &mut Recording, losses: &mut 
     lose(LossReason::Damaged, count, first);
     let rank = OfDevice::new(&opened.trace, whole.device);
     rank.read_tasks(recording);
-    let (unnumbered, ungrouped) = rank.read_collectives(recording);
+    let (unnumbered, ungrouped) = rank.read_collectives(recording, &whole.declared);
     lose(LossReason::Unnumbered, unnumbered, String::new());
     lose(LossReason::Ungrouped, ungrouped, String::new());
     rank.read_steps(recording);
@@ -69,7 +72,7 @@ fn open(whole: &Whole) -> Result<Opened, opscope_open::OpenError> {
 /// A trace, looked at for one of its devices.
 struct OfDevice<'t> {
     trace: &'t Trace,
-    /// The device, where the trace has several.
+    /// The device, where the profile has several.
     device: Option<u32>,
     /// Whether each stream is of the device.
     is_wanted: Vec<bool>,
@@ -81,12 +84,6 @@ impl<'t> OfDevice<'t> {
     fn new(trace: &'t Trace, device: Option<u32>) -> Self {
         // Units for communication of their own are devices as well.
         let is_accelerator = |kind| matches!(kind, DeviceKind::Npu | DeviceKind::Gpu);
-        let mut accelerators: Vec<u32> =
-            trace.devices.iter().filter(|(_, it)| is_accelerator(it.kind)).map(|(_, it)| it.number).collect();
-        accelerators.sort_unstable();
-        accelerators.dedup();
-        // A profile of one device is whole, however that is numbered.
-        let device = device.filter(|_| accelerators.len() > 1);
         let is_wanted = trace.streams.iter().map(|(_, stream)| {
             let of = trace.devices.get(stream.device);
             is_accelerator(of.kind) && device.is_none_or(|device| of.number == device)
@@ -137,8 +134,8 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Enters the collectives; returns how many have no number, and how many no group.
-    fn read_collectives(&self, recording: &mut Recording) -> (u64, u64) {
+    /// Enters the collectives of groups, of which some are declared; returns how many have no number, and how many no group.
+    fn read_collectives(&self, recording: &mut Recording, declared: &BTreeSet<u64>) -> (u64, u64) {
         let (mut unnumbered, mut ungrouped) = (0, 0);
         let mut described: NumberMap<u64, Described> = NumberMap::default();
         let mut uncounted: Vec<usize> = Vec::new();
@@ -153,7 +150,11 @@ impl<'t> OfDevice<'t> {
                 described.entry(id.index() as u64).or_insert_with(|| Described::of(self.trace, id)).clone()
             });
             let operator = operator.unwrap_or_default();
-            let Some(group_key) = of_vendor.or(operator.group_key) else {
+            // In a group of more than two, one untold pair would be taken for another.
+            let is_untold_pair =
+                of_vendor.is_none() && operator.kind.is_between_two() && !operator.is_pair_known(declared);
+            let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
+            let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
                 ungrouped += u64::from(self.is_whole_collective(unit, name));
                 continue;
@@ -222,7 +223,15 @@ impl<'t> OfDevice<'t> {
                 preparing_ns: None,
             })
         };
-        let mut steps: Vec<StepRow> = (0..iterations.len()).filter_map(row).collect();
+        // Of several devices those count that the device's own tasks name.
+        let named: Option<BTreeSet<usize>> = self.device.map(|_| {
+            let iteration = |(task, ..): (TaskId, ExecutionUnit, i64, i64)| {
+                self.trace.tasks.iteration()[task.index()].map(IterationId::index)
+            };
+            self.tasks().filter_map(iteration).collect()
+        });
+        let is_of_device = |index: &usize| named.as_ref().is_none_or(|named| named.contains(index));
+        let mut steps: Vec<StepRow> = (0..iterations.len()).filter(is_of_device).filter_map(row).collect();
         steps.sort_by_key(|step| (step.start_ns, step.step));
         let end = |step: &StepRow| step.start_ns.unwrap_or(0).saturating_add(step.duration_ns);
         let follow =
@@ -254,15 +263,17 @@ impl<'t> OfDevice<'t> {
                 None => done = done.max(computing),
             }
         }
+        let ends_of_host: Vec<i64> =
+            steps.iter().map(|step| step.start_ns.unwrap_or(0).saturating_add(step.duration_ns)).collect();
         for (step, (computed, _)) in steps.iter_mut().zip(&ends) {
             step.start_ns = step.start_ns.map(|start| start.max(done));
             done = done.max(*computed);
         }
         let starts: Vec<i64> = steps.iter().map(|step| step.start_ns.unwrap_or(0)).collect();
         for (index, step) in steps.iter_mut().enumerate() {
-            let own_end = starts[index].saturating_add(step.duration_ns).max(ends[index].1);
+            let own_end = ends_of_host[index].max(ends[index].1);
             let end = starts.get(index + 1).copied().unwrap_or(own_end);
-            step.duration_ns = end.saturating_sub(starts[index]);
+            step.duration_ns = end.saturating_sub(starts[index]).max(0);
         }
     }
 
@@ -279,7 +290,8 @@ impl<'t> OfDevice<'t> {
     }
 
     fn hand_on(&self, work: &mut dyn Work) {
-        let mut kinds: NumberMap<u64, usize> = NumberMap::default();
+        // Kernels of one operator differ, and so do the operators of one kernel.
+        let mut kinds: BTreeMap<(usize, Option<usize>, ExecutionUnit), usize> = BTreeMap::new();
         for (task, unit, start, end) in self.tasks() {
             let row = self.trace.tasks.get(task);
             let name = self.trace.strings.get(row.name);
@@ -292,11 +304,9 @@ impl<'t> OfDevice<'t> {
             if !self.computes(task, unit) {
                 continue;
             }
-            // Kernels of GPUs of one operator differ, as tasks of the vendor's do not.
-            let number = match (unit, row.operator) {
-                (ExecutionUnit::Gpu, _) | (_, None) => row.name.index() as u64 | 1 << 40,
-                (_, Some(operator)) => operator.index() as u64 | (unit as u64) << 41,
-            };
+            let name_of_kind =
+                if unit == ExecutionUnit::Gpu || row.operator.is_none() { row.name.index() } else { 0 };
+            let number = (name_of_kind, row.operator.map(OperatorId::index), unit);
             let next = kinds.len();
             let kind = *kinds.entry(number).or_insert_with(|| {
                 work.kind(self.kind(name, row.operator, unit));
@@ -378,25 +388,33 @@ struct Described {
     bytes: u64,
     /// The other side, by its place in the group.
     peer: Option<u32>,
+    /// How many ranks the group has.
+    size: u32,
 }
 
 impl Described {
+    /// Whether both sides of a send or receive are known, by their places among the group's members.
+    fn is_pair_known(&self, declared: &BTreeSet<u64>) -> bool {
+        self.size == 2 || self.peer.is_some() && self.group_key.is_some_and(|key| declared.contains(&key))
+    }
+
     fn of(trace: &Trace, operator: OperatorId) -> Self {
         let row = trace.operators.get(operator);
         let attributes = row.attributes.map_or("", |text| trace.strings.get(text));
         let attributes: Value = serde_json::from_str(attributes).unwrap_or_default();
         let small = |name: &str| crate::discover::small_number(&attributes, name);
+        // PyTorch cuts long lists: `[0, 1, …, 28, ..., 63]`. The places of those behind the cut aren't known.
         let ranks: Option<Vec<u32>> =
             attributes.get("Process Group Ranks").and_then(Value::as_str).map(|text| {
-                let numbers = text.trim_matches(['[', ']']).split(',');
-                numbers.filter_map(|number| number.trim().parse().ok()).collect()
+                let listed = text.split("...").next().unwrap_or_default().trim_matches(['[', ']']).split(',');
+                listed.filter_map(|number| number.trim().parse().ok()).collect()
             });
         let size = small("Group size");
         let group_key = attributes.get("Process Group Name").and_then(Value::as_str).and_then(|name| {
             let first = ranks.as_ref().and_then(|ranks| ranks.first().copied()).unwrap_or(0);
             Some(key_of_named(name, first, size?))
         });
-        // PyTorch names ranks of the run; where the list is cut, their place isn't told.
+        // PyTorch names ranks of the run.
         let of_run = small("Dst Rank").or_else(|| small("Src Rank"));
         let place = |rank| ranks.as_ref()?.iter().position(|member| *member == rank);
         let peer = of_run.and_then(place).map(|place| place as u32);
@@ -405,6 +423,7 @@ impl Described {
             group_key,
             bytes: row.bytes_read.unwrap_or(0),
             peer: small("peer").or(peer),
+            size: size.unwrap_or(0),
         }
     }
 }

@@ -72,7 +72,8 @@ mod tests {
         let path = folder.path().join("profile.json");
         // As long as all the room, and without taking any on the disk.
         std::fs::File::create(&path).expect("a new file").set_len(ROOM).expect("a file of holes");
-        let whole = Whole { path, device: None, format: Format::Timeline };
+        let declared = Default::default();
+        let whole = Whole { path, device: None, format: Format::Timeline, declared };
         let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let served = opscope_parallel::map(&[(); 32], |()| {
             within(&whole, || {

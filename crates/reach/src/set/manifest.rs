@@ -240,6 +240,9 @@ pub fn fingerprint(collection: &Collection) -> String {
     for path in collection.outputs.files() {
         add_path(&mut print, path);
     }
+    if let Some(device) = collection.outputs.whole.as_ref().and_then(|whole| whole.device) {
+        print.add(&device.to_le_bytes());
+    }
     print.text()
 }
 
@@ -254,6 +257,8 @@ fn add_path(print: &mut Fingerprint, path: &Path) {
     };
     let mut entries: Vec<std::fs::DirEntry> = entries.flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
+    // Imports of a raw directory lie within it, and change nothing of it.
+    entries.retain(|entry| entry.file_name() != "sqlite");
     // Links aren't followed, so that a circle of them has an end.
     let is_plain = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| !kind.is_symlink());
     entries.iter().filter(|entry| is_plain(entry)).for_each(|entry| add_path(print, &entry.path()));

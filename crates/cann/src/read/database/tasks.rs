@@ -234,15 +234,22 @@ impl Reader<'_> {
             let side = Side { shapes: nothing, types: nothing, formats: nothing };
             let described =
                 Described { model: None, name, op_type, inputs: side, outputs: side, dynamic: None };
-            let operator = operators.find(&mut reader.trace, &reader.texts.table, described);
+            let is_pair = is_between_two(reader.texts.table.get(name));
+            // Devices of one database may have pairs of one name, each with another peer.
+            let operator = match is_pair {
+                true => {
+                    let [name, op_type] =
+                        [name, op_type].map(|id| reader.trace.strings.intern(reader.texts.table.get(id)));
+                    reader.trace.operators.push(Operator::new(name, op_type))
+                }
+                false => operators.find(&mut reader.trace, &reader.texts.table, described),
+            };
             let bytes_read = row.number(8).zip(row.number(9));
             if let Some(bytes) = bytes_read.and_then(|(count, data_type)| bytes(data_type, count)) {
                 let entered = reader.trace.operators.get(operator);
                 reader.trace.operators.set(operator, Operator { bytes_read: Some(bytes), ..entered });
             }
-            if let Some(id) = row.integer(7)
-                && is_between_two(reader.texts.table.get(name))
-            {
+            if let Some(id) = row.integer(7).filter(|_| is_pair) {
                 pairs.insert(id, operator);
             }
             let operator = Some(operator);

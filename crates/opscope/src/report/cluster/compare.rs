@@ -8,10 +8,11 @@ use opscope_say::{say, word};
 use opscope_trace::Nanoseconds;
 use serde_json::{Value, json};
 
+use super::exported;
 use super::screen::losses;
 use super::{milliseconds, whole};
 use crate::report::envelope::Envelope;
-use crate::report::table::{Table, TableCell, TableColumn};
+use crate::report::table::{Table, TableColumn};
 
 /// A figure of a step that two runs have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,13 +177,12 @@ fn parts(account: &StepAccount) -> [(&'static str, f64); 5] {
 impl RunComparison {
     /// The rows; `all` adds those within the noise. Returns how many of these are left out.
     fn table(&self, all: bool) -> (Table, usize) {
-        let column = |column: TableColumn, key: &'static str| TableColumn { key: key.into(), ..column };
         let mut table = Table::new([
-            column(TableColumn::text("per step"), "subject"),
-            column(TableColumn::number("A ms"), "a_ns"),
-            column(TableColumn::number("B ms"), "b_ns"),
+            TableColumn::text("per step"),
+            TableColumn::number("A ms"),
+            TableColumn::number("B ms"),
             TableColumn::number("change"),
-            column(TableColumn::number("95 % interval"), "interval"),
+            TableColumn::number("95 % interval"),
             TableColumn::text("verdict"),
         ]);
         let mut hidden = 0;
@@ -192,25 +192,16 @@ impl RunComparison {
                 hidden += 1;
                 continue;
             }
-            let figure = |value: Option<f64>| {
-                let text = value.map_or("–".to_owned(), milliseconds);
-                TableCell::new(text, value.map_or(Value::Null, |value| whole(value).into()))
-            };
+            let figure = |value: Option<f64>| value.map_or("–".to_owned(), milliseconds);
             let percent = |part: f64| format!("{:+.1} %", part * 100.0);
             let change = row.before.zip(row.after).filter(|(before, _)| *before > 0.0);
             let change = change.map(|(before, after)| after / before - 1.0);
             let interval = row.difference.map_or("–".to_owned(), |it| {
                 format!("{} … {}", percent(it.interval.0), percent(it.interval.1))
             });
-            let ends = row.difference.map(|it| format!("{} … {}", it.interval.0, it.interval.1));
-            table.row([
-                TableCell::new(row.subject.text(), row.subject.text().trim()),
-                figure(row.before),
-                figure(row.after),
-                TableCell::new(change.map_or("–".to_owned(), percent), change),
-                TableCell::new(interval, ends),
-                TableCell::new(row.verdict().replace('_', " "), row.verdict()),
-            ]);
+            let change = change.map_or("–".to_owned(), percent);
+            let verdict = row.verdict().replace('_', " ");
+            table.row([row.subject.text(), figure(row.before), figure(row.after), change, interval, verdict]);
         }
         (table, hidden)
     }
@@ -220,7 +211,13 @@ impl RunComparison {
     /// # Errors
     /// Never in practice: memory takes everything.
     pub fn to_csv(&self) -> anyhow::Result<String> {
-        self.table(true).0.to_csv()
+        let columns = ["kind", "subject", "a_ns", "b_ns", "change", "low", "high", "chance", "verdict"];
+        let mut table = exported::table(&columns);
+        for row in &self.rows {
+            let values = row_json(row);
+            table.row(columns.map(|column| exported::value(values[column].clone())));
+        }
+        table.to_csv()
     }
 
     /// The comparison as a table of Markdown.
@@ -245,26 +242,28 @@ impl RunComparison {
 
     /// The comparison for programs.
     pub fn to_json(&self, before: &Findings, after: &Findings) -> Envelope<Value> {
-        let row = |row: &Row| {
-            json!({
-                "kind": row.subject.kind(),
-                "subject": row.subject.text().trim(),
-                "a_ns": row.before.map(whole),
-                "b_ns": row.after.map(whole),
-                "change": row.before.zip(row.after).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0),
-                "low": row.difference.map(|it| it.interval.0),
-                "high": row.difference.map(|it| it.interval.1),
-                "chance": row.difference.map(|it| it.chance),
-                "verdict": row.verdict(),
-            })
-        };
         let answer = json!({
             "ranks": [self.ranks.0, self.ranks.1],
             "steps": [self.steps.0, self.steps.1],
             "remarks": self.remarks,
-            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(row_json).collect::<Vec<_>>(),
         });
         let lost = losses(before).into_iter().chain(losses(after)).collect();
         Envelope::new(1, answer).with_losses(lost)
     }
+}
+
+/// A row for programs.
+fn row_json(row: &Row) -> Value {
+    json!({
+        "kind": row.subject.kind(),
+        "subject": row.subject.text().trim(),
+        "a_ns": row.before.map(whole),
+        "b_ns": row.after.map(whole),
+        "change": row.before.zip(row.after).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0),
+        "low": row.difference.map(|it| it.interval.0),
+        "high": row.difference.map(|it| it.interval.1),
+        "chance": row.difference.map(|it| it.chance),
+        "verdict": row.verdict(),
+    })
 }
