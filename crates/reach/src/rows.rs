@@ -150,6 +150,32 @@ pub struct CollectiveRow {
 }
 
 impl CollectiveRow {
+    /// A part of which only its place and time are known.
+    pub fn new(
+        group_key: u64,
+        sequence: i32,
+        kind: CollectiveType,
+        step: i32,
+        start_ns: i64,
+        duration_ns: i64,
+    ) -> Self {
+        Self {
+            group_key,
+            sequence,
+            kind,
+            step,
+            start_ns,
+            duration_ns,
+            bytes: 0,
+            peer: None,
+            pred: None,
+            segment_ns: 0,
+            exposed_ns: 0,
+            exposed_start_ns: 0,
+            exposed_longest_ns: 0,
+        }
+    }
+
     /// Its end.
     pub fn end_ns(&self) -> i64 {
         self.start_ns + self.duration_ns

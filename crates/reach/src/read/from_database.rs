@@ -154,44 +154,64 @@ fn read_analysis(
         errors.extend(done.err());
     }
     if recording.collectives.is_empty() {
-        let columns = ["hccl_op_name", "group_name", "start_timestamp", "elapse_time", "step"];
-        let done = each_row(database, "CommAnalyzerTime", &columns, |row| {
-            let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return };
-            let key = key_of_text(text(row, 1));
-            let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
-            if !recording.collective(text(row, 0), key, step_number(text(row, 4)), start, duration) {
-                *unnumbered += 1;
-            }
+        let done = each_row(database, "CommAnalyzerTime", &time_columns("elapse_time"), |row| {
+            *unnumbered += u64::from(!enter_time(row, recording));
         });
         errors.extend(done.err());
     }
-    let columns = [
-        "hccl_op_name",
-        "group_name",
-        "src_rank",
-        "dst_rank",
-        "transport_type",
-        "transit_size",
-        "transit_time",
-        "step",
-    ];
-    let done = each_row(database, "CommAnalyzerMatrix", &columns, |row| {
-        let Some(kind) = text(row, 0).strip_suffix("-total") else { return };
-        let small = |column| whole(row, column).and_then(|it| u32::try_from(it).ok());
-        let (Some(src), Some(dst)) = (small(2), small(3)) else { return };
-        recording.links.push(LinkRow {
-            group_key: key_of_text(text(row, 1)),
-            kind: CollectiveType::of_name(kind),
-            step: step_number(text(row, 7)),
-            src,
-            dst,
-            transport: Transport::of_word(text(row, 4)),
-            bytes: number(row, 5).unwrap_or(0.0) * 1e6,
-            time_ns: number(row, 6).unwrap_or(0.0) * 1e6,
-        });
+    let done = each_row(database, "CommAnalyzerMatrix", &LINK_COLUMNS, |row| {
+        enter_link(row, recording, |_, place| Some(place));
     });
     errors.extend(done.err());
     errors
+}
+
+/// The columns of a collective in tables of their times, whose word for the length differs.
+pub fn time_columns(elapsed: &'static str) -> [&'static str; 5] {
+    ["hccl_op_name", "group_name", "start_timestamp", elapsed, "step"]
+}
+
+/// Enters a collective by [`time_columns`]: microseconds since 1970, and milliseconds. False where its name has no
+/// number.
+pub fn enter_time(row: &rusqlite::Row<'_>, recording: &mut Recording) -> bool {
+    let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return true };
+    let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
+    recording.collective(text(row, 0), key_of_text(text(row, 1)), step_number(text(row, 4)), start, duration)
+}
+
+/// The columns of a link in matrices.
+pub const LINK_COLUMNS: [&str; 8] = [
+    "hccl_op_name",
+    "group_name",
+    "src_rank",
+    "dst_rank",
+    "transport_type",
+    "transit_size",
+    "transit_time",
+    "step",
+];
+
+/// Enters a link by [`LINK_COLUMNS`]: megabytes and milliseconds. `place` gives the place in the group, by its key, of
+/// each side.
+pub fn enter_link(
+    row: &rusqlite::Row<'_>,
+    recording: &mut Recording,
+    place: impl Fn(u64, u32) -> Option<u32>,
+) {
+    let Some(kind) = text(row, 0).strip_suffix("-total") else { return };
+    let group_key = key_of_text(text(row, 1));
+    let side = |column| place(group_key, whole(row, column).and_then(|it| u32::try_from(it).ok())?);
+    let (Some(src), Some(dst)) = (side(2), side(3)) else { return };
+    recording.links.push(LinkRow {
+        group_key,
+        kind: CollectiveType::of_name(kind),
+        step: step_number(text(row, 7)),
+        src,
+        dst,
+        transport: Transport::of_word(text(row, 4)),
+        bytes: number(row, 5).unwrap_or(0.0) * 1e6,
+        time_ns: number(row, 6).unwrap_or(0.0) * 1e6,
+    });
 }
 
 /// The columns of a step in the tables of steps.

@@ -5,11 +5,10 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::Recording;
-use super::from_database::{STEP_COLUMNS, stated, step_number};
-use crate::database::{each_row_of, number, open, text, whole};
-use crate::discover::{Collection, Results, key_of_text};
+use super::from_database::{LINK_COLUMNS, STEP_COLUMNS, enter_link, enter_time, stated, time_columns};
+use crate::database::{each_row_of, open, text, whole};
+use crate::discover::{Collection, Results};
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, LinkRow, Transport};
 
 /// Reads the rank's rows.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
@@ -47,51 +46,22 @@ fn read_times(
     recording: &mut Recording,
     unnumbered: &mut u64,
 ) -> rusqlite::Result<()> {
-    let columns = ["hccl_op_name", "group_name", "start_timestamp", "elapsed_time", "step"];
+    let columns = time_columns("elapsed_time");
     each_row_of(database, "ClusterCommunicationTime", &columns, &results.times, |row| {
-        let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return };
-        // The tables' sums over all operations of a kind.
-        if text(row, 0).starts_with("Total Op Info") {
-            return;
-        }
-        let key = key_of_text(text(row, 1));
-        let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
-        if !recording.collective(text(row, 0), key, step_number(text(row, 4)), start, duration) {
-            *unnumbered += 1;
+        // The table's sums over all operations of a kind have no number.
+        if !text(row, 0).starts_with("Total Op Info") {
+            *unnumbered += u64::from(!enter_time(row, recording));
         }
     })
 }
 
-/// Reads what the rank sent; the table has each link once, from one rank of the run to another.
+/// Reads the links from the rank; the table has each once, from one rank of the run to another.
 fn read_matrix(database: &Connection, results: &Results, recording: &mut Recording) -> rusqlite::Result<()> {
-    let columns = [
-        "hccl_op_name",
-        "group_name",
-        "src_rank",
-        "dst_rank",
-        "transport_type",
-        "transit_size",
-        "transit_time",
-        "step",
-    ];
-    each_row_of(database, "ClusterCommunicationMatrix", &columns, &results.matrix, |row| {
-        let Some(kind) = text(row, 0).strip_suffix("-total") else { return };
-        let group_key = key_of_text(text(row, 1));
-        let Some(members) = results.groups.get(&group_key) else { return };
-        let place = |column| {
-            let rank = whole(row, column).and_then(|it| u32::try_from(it).ok())?;
-            members.iter().position(|member| *member == rank).map(|place| place as u32)
-        };
-        let (Some(src), Some(dst)) = (place(2), place(3)) else { return };
-        recording.links.push(LinkRow {
-            group_key,
-            kind: CollectiveType::of_name(kind),
-            step: step_number(text(row, 7)),
-            src,
-            dst,
-            transport: Transport::of_word(text(row, 4)),
-            bytes: number(row, 5).unwrap_or(0.0) * 1e6,
-            time_ns: number(row, 6).unwrap_or(0.0) * 1e6,
-        });
+    let place = |group_key, rank| {
+        let members = results.groups.get(&group_key)?;
+        members.iter().position(|member| *member == rank).map(|place| place as u32)
+    };
+    each_row_of(database, "ClusterCommunicationMatrix", &LINK_COLUMNS, &results.matrix, |row| {
+        enter_link(row, recording, place);
     })
 }

@@ -113,6 +113,7 @@ impl<'t> OfDevice<'t> {
         recording.tasks.extend(computing.map(|(_, _, start_ns, end_ns)| TaskSpan { start_ns, end_ns }));
     }
 
+    /// A task's name.
     fn name(&self, task: TaskId) -> &str {
         self.trace.strings.get(self.trace.tasks.name()[task.index()])
     }
@@ -134,7 +135,8 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Enters the collectives of groups, of which some are declared; returns how many have no number, and how many no group.
+    /// Enters the collectives of groups, of which some are declared; returns how many have no number, and how many no
+    /// group.
     fn read_collectives(&self, recording: &mut Recording, declared: &BTreeSet<u64>) -> (u64, u64) {
         let (mut unnumbered, mut ungrouped) = (0, 0);
         let mut described: NumberMap<u64, Described> = NumberMap::default();
@@ -156,7 +158,7 @@ impl<'t> OfDevice<'t> {
             let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
             let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
-                ungrouped += u64::from(self.is_whole_collective(unit, name));
+                ungrouped += u64::from(name.starts_with("nccl") || name.starts_with("rccl"));
                 continue;
             };
             let (kind, sequence) = match of_vendor {
@@ -170,20 +172,11 @@ impl<'t> OfDevice<'t> {
                 }
                 uncounted.push(recording.collectives.len());
             }
+            let duration_ns = end_ns.saturating_sub(start_ns);
             recording.collectives.push(CollectiveRow {
-                group_key,
-                sequence: sequence.unwrap_or(0),
-                kind,
-                step: 0,
-                start_ns,
-                duration_ns: end_ns.saturating_sub(start_ns),
                 bytes: operator.bytes,
                 peer: operator.peer,
-                pred: None,
-                segment_ns: 0,
-                exposed_ns: 0,
-                exposed_start_ns: 0,
-                exposed_longest_ns: 0,
+                ..CollectiveRow::new(group_key, sequence.unwrap_or(0), kind, 0, start_ns, duration_ns)
             });
         }
         count_in_order(recording, uncounted);
@@ -195,11 +188,6 @@ impl<'t> OfDevice<'t> {
         let name = self.trace.strings.get(self.trace.streams.name()[stream.index()]);
         let group = name.strip_prefix("Group ")?.strip_suffix(" Communication")?;
         Some(key_of_text(group))
-    }
-
-    /// Whether a task of the unit is a collective as a whole: a kernel of the libraries that GPUs have.
-    fn is_whole_collective(&self, unit: ExecutionUnit, name: &str) -> bool {
-        unit == ExecutionUnit::Communication && (name.starts_with("nccl") || name.starts_with("rccl"))
     }
 
     /// Enters the steps, and to which of them each collective belongs.

@@ -72,21 +72,8 @@ impl Recording {
     /// Enters a collective, by the name of its operator.
     fn collective(&mut self, name: &str, group_key: u64, step: i32, start_ns: i64, duration_ns: i64) -> bool {
         let Some(sequence) = crate::rows::sequence_of(name) else { return false };
-        self.collectives.push(CollectiveRow {
-            group_key,
-            sequence,
-            kind: CollectiveType::of_name(name),
-            step,
-            start_ns,
-            duration_ns,
-            bytes: 0,
-            peer: None,
-            pred: None,
-            segment_ns: 0,
-            exposed_ns: 0,
-            exposed_start_ns: 0,
-            exposed_longest_ns: 0,
-        });
+        let kind = CollectiveType::of_name(name);
+        self.collectives.push(CollectiveRow::new(group_key, sequence, kind, step, start_ns, duration_ns));
         true
     }
 

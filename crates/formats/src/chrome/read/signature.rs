@@ -182,7 +182,7 @@ impl Collective {
             b"Collective name" => self.kind = Some(text_of(value).into_owned()),
             b"In msg nelems" => self.elements[0] = number(value),
             b"Out msg nelems" => self.elements[1] = number(value),
-            b"dtype" => self.element = element_type(&text_of(value)),
+            b"dtype" => self.element = torch_type(&text_of(value)),
             b"Process Group Name"
             | b"Process Group Description"
             | b"Process Group Ranks"
@@ -208,27 +208,6 @@ impl Collective {
     }
 }
 
-/// PyTorch's name for a type of elements (`c10::toString`).
-fn element_type(word: &str) -> DataType {
-    match word {
-        "Double" => DataType::Float64,
-        "Float" => DataType::Float32,
-        "Half" => DataType::Float16,
-        "BFloat16" => DataType::BFloat16,
-        "Float8_e4m3fn" => DataType::Float8E4M3Fn,
-        "Float8_e4m3fnuz" => DataType::Float8E4M3Fnuz,
-        "Float8_e5m2" => DataType::Float8E5M2,
-        "Float8_e5m2fnuz" => DataType::Float8E5M2Fnuz,
-        "Long" => DataType::Int64,
-        "Int" => DataType::Int32,
-        "Short" => DataType::Int16,
-        "Char" => DataType::Int8,
-        "Byte" => DataType::Uint8,
-        "Bool" => DataType::Bool,
-        _ => DataType::Unknown,
-    }
-}
-
 fn push_dimension(scanner: &mut Scanner<'_>, shape: &mut Vec<i64>) -> Scanned<()> {
     let dimension = crate::reading::decimal::whole(scanner.value()?).unwrap_or(-1);
     shape.push(dimension);
@@ -241,23 +220,24 @@ fn parse_dimensions(text: &str) -> Vec<i64> {
     numbers.map(|number| number.trim().parse().unwrap_or(-1)).collect()
 }
 
-/// PyTorch's word for a type of elements, as its profiler writes C++ type names.
+/// PyTorch's word for a type of elements: of operators' inputs the C++ type's name, of collectives its own
+/// (`c10::toString`).
 fn torch_type(word: &str) -> DataType {
     match word.trim_start_matches("c10::") {
-        "double" => DataType::Float64,
-        "float" => DataType::Float32,
+        "double" | "Double" => DataType::Float64,
+        "float" | "Float" => DataType::Float32,
         "Half" => DataType::Float16,
         "BFloat16" => DataType::BFloat16,
         "Float8_e4m3fn" => DataType::Float8E4M3Fn,
         "Float8_e4m3fnuz" => DataType::Float8E4M3Fnuz,
         "Float8_e5m2" => DataType::Float8E5M2,
         "Float8_e5m2fnuz" => DataType::Float8E5M2Fnuz,
-        "long int" | "long" | "int64_t" => DataType::Int64,
-        "int" => DataType::Int32,
-        "short" | "short int" => DataType::Int16,
-        "signed char" => DataType::Int8,
-        "unsigned char" => DataType::Uint8,
-        "bool" => DataType::Bool,
+        "long int" | "long" | "int64_t" | "Long" => DataType::Int64,
+        "int" | "Int" => DataType::Int32,
+        "short" | "short int" | "Short" => DataType::Int16,
+        "signed char" | "Char" => DataType::Int8,
+        "unsigned char" | "Byte" => DataType::Uint8,
+        "bool" | "Bool" => DataType::Bool,
         "complex<float>" => DataType::Complex64,
         "complex<double>" => DataType::Complex128,
         _ => DataType::Unknown,
