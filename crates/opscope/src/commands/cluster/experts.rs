@@ -48,7 +48,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let found = experts(profiles.discovery(), &rows);
     if found.ranks.is_empty() && !arguments.form.json {
         terminal
-            .print(word("No rank multiplies tokens of experts: there is no operator GroupedMatmul.\n"))?;
+            .print(word("No rank multiplies tokens of experts: there is no operator GroupedMatmul, nor aten::_grouped_mm.\n"))?;
         return Ok(Exit::Done);
     }
     let losses = losses.iter().map(cluster::loss_json).collect();

@@ -32,6 +32,7 @@ Examples:
   opscope cluster profiling_data/                    who costs a step how much, and why
   opscope cluster profiling_data/ --json | jq .suspects
   opscope cluster host0/ host1/ host2/               one run, collected in several folders
+  opscope cluster rank*.json.gz                      timelines of PyTorch's profiler, one of each rank
   opscope cluster profiling_data/ --fail-above 5%    for continuous integration
   opscope cluster profiling_data/ --html ranks.html  the same with pictures, as a page in one file
   opscope cluster slow profiling_data/ --rank 49     the operators in which a rank differs from its peers

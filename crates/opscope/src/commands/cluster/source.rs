@@ -14,7 +14,7 @@ use crate::terminal::{StepBar, Terminal};
 /// The ranks to examine.
 #[derive(Debug, Args)]
 pub struct SourceArguments {
-    /// Folders with the collections of all ranks, at any depth, or a set of opscope cluster import
+    /// Folders with the profiles of all ranks, at any depth, their files, or a set of opscope cluster import
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
 
