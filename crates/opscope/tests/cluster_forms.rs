@@ -84,6 +84,8 @@ fn timelines_of_pytorch_tell_the_suspects_that_databases_do() {
         packer.finish().unwrap();
     }
     assert_same_costs(&answer(&place, "packed"), &expected);
+    let told = place.done(&["cluster", "packed"]).stderr;
+    assert!(told.contains("tells no host; counts as a host of its own"), "{told}");
 
     // A set of them answers as they do.
     place.done(&["cluster", "import", timelines, "-o", "set"]);

@@ -100,6 +100,8 @@ pub enum LossReason {
     InventedRank,
     /// A profile beside those of ranks that names no rank, and isn't used.
     NoRank,
+    /// The rank's host isn't told.
+    NoHost,
     /// A record has a time or a length that can't be.
     ImpossibleTime,
     /// A collective's name has no sequence number to match it by.
@@ -128,18 +130,19 @@ impl LossReason {
             | Self::Stranger
             | Self::CutStep => "lost",
             Self::Contradiction | Self::InventedRank | Self::Shifted | Self::NoSteps => "doubted",
-            Self::Double | Self::NoRank => "remark",
+            Self::Double | Self::NoRank | Self::NoHost => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Damaged,
         Self::Empty,
         Self::Double,
         Self::Contradiction,
         Self::InventedRank,
         Self::NoRank,
+        Self::NoHost,
         Self::ImpossibleTime,
         Self::Unnumbered,
         Self::Ungrouped,
@@ -158,6 +161,7 @@ impl LossReason {
             Self::Contradiction => "contradiction",
             Self::InventedRank => "invented_rank",
             Self::NoRank => "no_rank",
+            Self::NoHost => "no_host",
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
             Self::Ungrouped => "ungrouped",
@@ -182,6 +186,7 @@ impl LossReason {
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",
             Self::NoRank => "names no rank, which others beside it do; not used",
+            Self::NoHost => "tells no host; counts as a host of its own, with its own clock",
             Self::ImpossibleTime => "records with impossible times; left out",
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",
             Self::Ungrouped => {

@@ -238,8 +238,10 @@ pub fn examine_profiles(
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
             return Err(ReachError::SummaryOnly);
         }
-        let why = losses.first().map_or(String::new(), |loss| {
-            format!(" (first of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
+        // A loss says more of that than a remark.
+        let lost = losses.iter().find(|loss| loss.reason.severity() == "lost");
+        let why = lost.or(losses.first()).map_or(String::new(), |loss| {
+            format!(" (one of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
         });
         return Err(ReachError::NothingMatched { ranks: all, why });
     }

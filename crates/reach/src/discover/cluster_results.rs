@@ -105,10 +105,7 @@ impl All {
                 found.device = Some(*device);
                 found.host.clone_from(hosts.get(host).unwrap_or(host));
             }
-            // Where no host is named, each rank has a clock of its own.
-            if found.host.is_empty() {
-                found.host = format!("host of rank {rank}");
-            }
+            found.or_host_of_its_own(&format!("host of rank {rank}"));
             let is_member = |group: &&Group| group.ranks.contains(&rank);
             let own = groups.iter().filter(|(_, group)| is_member(group));
             found.groups = own.map(|(key, group)| (*key, group.clone())).collect();

@@ -62,6 +62,15 @@ impl Found {
         }
     }
 
+    /// Where no host is named, and places of several lie together, it counts as one of its own, which is told.
+    pub fn or_host_of_its_own(&mut self, name: &str) {
+        if self.host.is_empty() {
+            name.clone_into(&mut self.host);
+            let source = self.folder.display().to_string();
+            self.losses.push(Loss::new(self.rank, source, LossReason::NoHost, 1));
+        }
+    }
+
     /// The words about its job, of a place whose rank is known.
     pub fn saying(&self, rank: u32, known: &mut BTreeSet<Members>) -> Saying<'_> {
         let groups = self.groups.iter().map(|(key, group)| (*key, &group.ranks[..]));

@@ -100,16 +100,13 @@ fn whole_of(found: &Found, device: Option<u32>, format: Format) -> Whole {
 /// The rank of a timeline of PyTorch's.
 pub fn look_at_timeline(path: &Path) -> Found {
     let name = name_of(path);
-    let mut found = Found { ..Found::at(path) };
+    let mut found = Found::at(path);
     (found.host, found.taken) = worker_and_time(&name);
-    // Which hosts the files of a folder are from isn't told: each counts as one, whose clock is its own.
-    if found.host.is_empty() {
-        found.host = name.trim_end_matches(".gz").trim_end_matches(".json").to_owned();
-    }
     let distributed = distributed_info(path).unwrap_or(Value::Null);
     found.world_size = number(&distributed, "world_size");
     found.groups = groups_of(distributed.get("pg_config"), found.world_size);
     found.take_rank([number(&distributed, "rank"), rank_in(&name)]);
+    found.or_host_of_its_own(name.trim_end_matches(".gz").trim_end_matches(".json"));
     found.outputs.whole = Some(whole_of(&found, None, Format::Timeline));
     found
 }
