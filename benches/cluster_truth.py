@@ -31,18 +31,20 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The cause that each fault of a rank must be told with, and what stands for it where text tells no frequency.
-CAUSES = {"low-frequency": "frequency", "more-tokens": "tokens", "ai-cpu": "ai_cpu", "late-input": "late_input"}
-CAUSES_OF_TEXT = {**CAUSES, "low-frequency": "slow_device"}
+# The cause that each fault of a rank must be told with, and what stands for it where text tells neither
+# frequencies nor launches.
+CAUSES = {"low-frequency": "frequency", "more-tokens": "tokens", "ai-cpu": "ai_cpu", "late-input": "late_input",
+          "host-bound": "host_bound"}
+CAUSES_OF_TEXT = {**CAUSES, "low-frequency": "slow_device", "host-bound": "unknown"}
 # GPUs have no AI CPU.
-CAUSES_OF_KINETO = {**CAUSES_OF_TEXT, "ai-cpu": "other_work"}
+CAUSES_OF_KINETO = {**CAUSES, "low-frequency": "slow_device", "ai-cpu": "other_work"}
 
 
 def random_faults(chance, ranks, layout, form):
     """Some faults, no two of which are at the same rank."""
     free = list(range(ranks))
     chance.shuffle(free)
-    kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input"]
+    kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input", "host-bound"]
     if layout["ep"] < 2:
         kinds.remove("more-tokens")
     if layout["dp"] < 2 or form == "kineto":
@@ -56,6 +58,8 @@ def random_faults(chance, ranks, layout, form):
             faults.append(f"{kind}={rank}:{chance.uniform(1.1, 2.5):.3f}")
         elif kind == "ai-cpu":
             faults.append(f"{kind}={rank}:{chance.uniform(300, 2500):.0f}us")
+        elif kind == "host-bound":
+            faults.append(f"{kind}={rank}:{chance.uniform(20, 150):.0f}us")
         elif kind == "late-input":
             faults.append(f"{kind}={rank}:{chance.uniform(3, 20):.1f}ms")
         else:

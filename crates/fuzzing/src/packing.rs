@@ -174,6 +174,14 @@ pub(crate) const ADVISED: &[&str] = &[
     "fusion_result.json",
 ];
 
+/// The names of the texts of results of all ranks.
+pub(crate) const RESULTS: &[&str] = &[
+    "cluster_communication.json",
+    "cluster_communication_matrix.json",
+    "cluster_step_trace_time.csv",
+    "communication_group.json",
+];
+
 /// The names that files of two ranks can have.
 pub(crate) const RANKS: &[&str] = &[
     "host0_0_20251009080000000_ascend_pt/profiler_info_0.json",

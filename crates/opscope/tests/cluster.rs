@@ -132,6 +132,38 @@ fn tokens_that_one_rank_has_less_are_more_work_for_slower_ones() {
 }
 
 #[test]
+fn a_host_that_launches_late_is_the_reason_of_its_rank_with_the_call_that_holds_it_up() {
+    let faults = ["host-bound=5:80us", "low-frequency=2:1.2"];
+    let causes = |place: &Place, folder: &str| {
+        let answer = place.done(&["cluster", folder, "--json"]).json();
+        let suspects = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+        let cause = |it: &Value| (it["rank"].as_i64().unwrap(), it["evidence"]["causes"][0].clone());
+        suspects.map(cause).collect::<std::collections::BTreeMap<i64, Value>>()
+    };
+    for format in ["both", "kineto"] {
+        let place = Place::new();
+        let mut words = vec!["sample", "cluster", "-o", ".", "--format", format];
+        faults.iter().for_each(|fault| words.extend(["--fault", fault]));
+        place.done(&words);
+        let form = if format == "both" { "db" } else { format };
+        let folder = format!("cluster_8_ranks_seed_1/{form}");
+        let truth = std::fs::read(place.path("cluster_8_ranks_seed_1/truth.json")).unwrap();
+        let truth: Value = serde_json::from_slice(&truth).unwrap();
+        let found = causes(&place, &folder);
+        assert_eq!(found[&5]["cause"], "host_bound", "{found:#?}");
+        assert_eq!(found[&5]["call"], "aten::item", "{found:#?}");
+        assert_ne!(found[&2]["cause"], "host_bound", "{found:#?}");
+        let waits = found[&5]["gap_ns"].as_f64().unwrap() / 1e6;
+        let costs = truth["costs"]["faults"]["host_bound"]["alone_costs_ms"].as_f64().unwrap();
+        assert!((0.8..1.4).contains(&(waits / costs)), "the device waits {waits} ms, which costs {costs}");
+        place.done(&["cluster", "import", &folder, "-o", "set"]);
+        assert_eq!(causes(&place, "set"), found, "a set tells the same");
+        let chinese = place.done(&["cluster", &folder, "--lang", "zh"]).stdout;
+        assert!(chinese.contains("主机下发算子过慢"), "{chinese}");
+    }
+}
+
+#[test]
 fn whoever_would_have_the_tokens_instead_is_told() {
     let place = Place::new();
     place.done(&[

@@ -203,13 +203,14 @@ fn raw_directories_are_decoded_and_say_what_their_databases_do() {
     place.fails(1, &["rank 0"], &import);
 }
 
-#[test]
-fn what_is_left_of_all_ranks_tells_who_costs_how_much() {
+/// A place with ranks in `cluster_16_ranks_seed_3/FORMAT`, and with what `msprof-analyze` leaves of them in `results`,
+/// whose answer is that of the ranks, as far as results tell.
+fn with_results(format: &str) -> Place {
     let place = Place::new();
-    place.done(&["sample", "cluster", "--ranks", "16", "--seed", "3"]);
-    let collection = "cluster_16_ranks_seed_3/db";
-    place.done(&["msprof-analyze", "-d", collection, "-o", "results"]);
-    let expected = answer(&place, collection);
+    place.done(&["sample", "cluster", "--ranks", "16", "--seed", "3", "--format", format]);
+    let collection = format!("cluster_16_ranks_seed_3/{format}");
+    place.done(&["msprof-analyze", "-d", &collection, "-o", "results"]);
+    let expected = answer(&place, &collection);
     let found = place.done(&["cluster", "results/cluster_analysis_output"]);
     assert!(found.stdout.contains("link ") && found.stdout.contains("no operators"), "{}", found.stdout);
     let results = answer(&place, "results");
@@ -224,8 +225,78 @@ fn what_is_left_of_all_ranks_tells_who_costs_how_much() {
     let part = |answer: &Value, name: &str| answer["account"][name].as_f64().unwrap();
     let (host, step) = (part(&results, "host_ns"), results["step_ns"].as_f64().unwrap());
     assert!(host.abs() < 0.02 * step && part(&results, "compute_ns") > 0.1 * step, "{results:#}");
+    place
+}
+
+#[test]
+fn what_is_left_of_all_ranks_tells_who_costs_how_much() {
+    let place = with_results("db");
     place.write("results/cluster_analysis_output/cluster_analysis.db", "no database");
     place.fails(1, &["cluster_analysis.db: cut or damaged"], &["cluster", "results"]);
+}
+
+#[test]
+fn texts_that_are_left_of_all_ranks_tell_who_costs_how_much() {
+    let place = with_results("text");
+    let whole = answer(&place, "results");
+    let given = answer(&place, "results/cluster_analysis_output/cluster_communication.json");
+    assert_eq!(given, whole, "a text that is given stands for all of them");
+    let text = |name: &str| place.path("results/cluster_analysis_output").join(name);
+    let cut = |name: &str| {
+        let bytes = fs::read(text(name)).unwrap();
+        fs::write(text(name), &bytes[..bytes.len() * 9 / 10]).unwrap();
+    };
+    // Steps without the traffic, which is cut off.
+    cut("cluster_communication_matrix.json");
+    let found = place.done(&["cluster", "results"]);
+    let told = "cut or damaged; what could be read of it is used: results/cluster_analysis_output/\
+                cluster_communication_matrix.json (";
+    assert!(found.stderr.contains(told), "{}", found.stderr);
+    let without = answer(&place, "results");
+    assert_eq!((&without["step_ns"], &without["account"]), (&whole["step_ns"], &whole["account"]));
+    fs::remove_file(text("communication_group.json")).unwrap();
+    place.done(&["cluster", "results"]);
+    for name in
+        ["cluster_communication.json", "cluster_step_trace_time.csv", "cluster_communication_matrix.json"]
+    {
+        place.write(&format!("results/cluster_analysis_output/{name}"), "{\"a\": 3}");
+    }
+    place.fails(1, &["cluster_communication.json", "cut or damaged"], &["cluster", "results"]);
+}
+
+#[test]
+fn steps_that_no_profile_tells_are_inferred_from_collectives_that_come_again() {
+    let place = Place::new();
+    let sample = ["sample", "cluster", "--ranks", "16", "--seed", "3", "--steps", "4"];
+    place.done(&[&sample[..], &["--fault", "low-frequency=3:1.4", "--fault", "ai-cpu=9:1.5ms"]].concat());
+    let collection = "cluster_16_ranks_seed_3/db";
+    let told = answer(&place, collection);
+    let remark = "steps that were inferred";
+    assert!(!place.done(&["cluster", collection]).stderr.contains(remark));
+    for (database, rank) in databases(&place.path(collection)).iter().zip(0..) {
+        let connection = rusqlite::Connection::open(database).unwrap();
+        connection.execute("DROP TABLE STEP_TIME", []).unwrap();
+        fs::remove_file(database.with_file_name("analysis.db")).unwrap();
+        assert_eq!(databases(&place.path(collection)).len(), 16, "rank {rank}");
+    }
+    let found = place.done(&["cluster", collection]);
+    let text = found.stderr.clone() + &found.stdout;
+    assert!(found.stderr.contains(remark) && found.stdout.contains("4 steps"), "{text}");
+    let inferred = answer(&place, collection);
+    let step = |answer: &Value| answer["step_ns"].as_f64().unwrap();
+    assert!((step(&inferred) / step(&told) - 1.0).abs() < 0.02, "{} and {}", step(&inferred), step(&told));
+    assert_same_costs(&inferred, &told);
+    // A set knows that they were, and ranks whose steps don't agree have none.
+    place.done(&["cluster", "import", collection, "-o", "set"]);
+    assert_eq!(answer(&place, "set"), inferred);
+    let last = databases(&place.path(collection)).pop().unwrap();
+    let connection = rusqlite::Connection::open(last).unwrap();
+    let middle = "(SELECT (min(startNs) + max(startNs)) / 2 FROM COMMUNICATION_OP)";
+    connection.execute(&format!("DELETE FROM COMMUNICATION_OP WHERE startNs > {middle}"), []).unwrap();
+    connection.execute(&format!("DELETE FROM TASK WHERE startNs > {middle}"), []).unwrap_or_default();
+    let found = place.done(&["cluster", collection]);
+    assert!(found.stderr.contains("the whole recording counts as one"), "{}", found.stderr);
+    assert!(!found.stderr.contains(remark), "{}", found.stderr);
 }
 
 #[test]

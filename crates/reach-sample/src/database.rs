@@ -5,10 +5,10 @@ use std::io::{self, Cursor};
 
 use opscope_formats::sqlite_file::SqliteWriter;
 
-use crate::identity::{INPUT_CALL, Identity};
+use crate::identity::{HOLDING_CALL, INPUT_CALL, Identity};
 use crate::options::Options;
 use crate::sqlite::Database;
-use crate::tables::{KernelRow, Tables, Task, Transport};
+use crate::tables::{KernelRow, Launch, Tables, Task, Transport};
 
 /// No value of 32 bits.
 const NONE: i64 = 0xFFFF_FFFF;
@@ -325,8 +325,12 @@ fn calls(
     let mut rows: Vec<(i64, i64, Option<i64>, i64)> = Vec::with_capacity(tables.launches.len());
     for (number, call) in tables.launches.iter().enumerate() {
         let name = texts.number(&call.name);
-        rows.push((call.start_ns - 14_000, call.start_ns - 4_000, Some(number as i64), name));
+        let (start, end) = call.call();
+        rows.push((start, end, Some(number as i64), name));
     }
+    let holds_up = tables.launches.iter().filter_map(Launch::holds_up);
+    let held_up = texts.number(HOLDING_CALL);
+    rows.extend(holds_up.map(|(start, end)| (start, end, None, held_up)));
     let loader = texts.number(INPUT_CALL);
     rows.extend(tables.inputs.iter().map(|input| (input.start_ns, input.end_ns, None, loader)));
     let columns = "startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER, \

@@ -46,6 +46,13 @@ pub enum Fault {
         /// How late.
         microseconds: f64,
     },
+    /// A rank's host takes longer for each operator than the device does, which waits for it.
+    HostBound {
+        /// The rank.
+        rank: usize,
+        /// How late each operator is launched.
+        microseconds: f64,
+    },
 }
 
 impl Fault {
@@ -57,6 +64,7 @@ impl Fault {
             Self::MoreTokens { .. } => "more-tokens",
             Self::AiCpu { .. } => "ai-cpu",
             Self::LateInput { .. } => "late-input",
+            Self::HostBound { .. } => "host-bound",
         }
     }
 
@@ -68,6 +76,7 @@ impl Fault {
             Self::MoreTokens { .. } => "hot_expert",
             Self::AiCpu { .. } => "ai_cpu",
             Self::LateInput { .. } => "late_host",
+            Self::HostBound { .. } => "host_bound",
         }
     }
 
@@ -78,7 +87,8 @@ impl Fault {
             Self::LowFrequency { rank, .. }
             | Self::MoreTokens { rank, .. }
             | Self::AiCpu { rank, .. }
-            | Self::LateInput { rank, .. } => vec![rank],
+            | Self::LateInput { rank, .. }
+            | Self::HostBound { rank, .. } => vec![rank],
         }
     }
 
@@ -88,7 +98,9 @@ impl Fault {
             Self::LowFrequency { factor, .. }
             | Self::SlowLink { factor, .. }
             | Self::MoreTokens { factor, .. } => factor,
-            Self::AiCpu { microseconds, .. } | Self::LateInput { microseconds, .. } => microseconds,
+            Self::AiCpu { microseconds, .. }
+            | Self::LateInput { microseconds, .. }
+            | Self::HostBound { microseconds, .. } => microseconds,
         }
     }
 
@@ -111,7 +123,9 @@ impl Fault {
             Self::MoreTokens { .. } if layout.expert < 2 => {
                 wrong("the experts of this layout are all on one rank (ep=1)".to_owned())
             }
-            Self::AiCpu { microseconds, .. } | Self::LateInput { microseconds, .. }
+            Self::AiCpu { microseconds, .. }
+            | Self::LateInput { microseconds, .. }
+            | Self::HostBound { microseconds, .. }
                 if !(0.0..=1e7).contains(&microseconds) =>
             {
                 wrong("the time is 0 to 10 s".to_owned())
@@ -121,17 +135,27 @@ impl Fault {
     }
 }
 
+/// The time in nanoseconds by which the operators of a rank are launched late.
+pub(crate) fn held_up(faults: &[Fault], of: usize) -> f64 {
+    let times = faults.iter().map(|fault| match *fault {
+        Fault::HostBound { rank, microseconds } if rank == of => microseconds * 1_000.0,
+        _ => 0.0,
+    });
+    times.sum()
+}
+
 /// As it is written on the command line, with its value.
 impl Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ranks: Vec<String> = self.ranks().iter().map(usize::to_string).collect();
-        let unit = if matches!(self, Self::AiCpu { .. } | Self::LateInput { .. }) { "us" } else { "" };
+        let is_time = matches!(self, Self::AiCpu { .. } | Self::LateInput { .. } | Self::HostBound { .. });
+        let unit = if is_time { "us" } else { "" };
         write!(out, "{}={}:{}{unit}", self.name(), ranks.join("-"), self.value())
     }
 }
 
 /// Reads `low-frequency=RANK[:FACTOR]`, `slow-link=FROM-TO[:PART]`, `more-tokens=RANK[:FACTOR]`,
-/// `ai-cpu=RANK[:TIME]` and `late-input=RANK[:TIME]`. The names of `truth.json` are known as well.
+/// `ai-cpu=RANK[:TIME]`, `late-input=RANK[:TIME]` and `host-bound=RANK[:TIME]`. The names of `truth.json` are known as well.
 impl FromStr for Fault {
     type Err = Error;
 
@@ -166,8 +190,12 @@ impl FromStr for Fault {
             "late-input" | "late_host" => {
                 Ok(Self::LateInput { rank: number(place)?, microseconds: time(9_000.0)? })
             }
+            "host-bound" | "host_bound" => {
+                Ok(Self::HostBound { rank: number(place)?, microseconds: time(60.0)? })
+            }
             other => Err(wrong(&format!(
-                "there is no fault '{other}'; there are: low-frequency, slow-link, more-tokens, ai-cpu, late-input"
+                "there is no fault '{other}'; there are: low-frequency, slow-link, more-tokens, ai-cpu, late-input, \
+                 host-bound"
             ))),
         }
     }
@@ -215,6 +243,7 @@ mod tests {
             "more-tokens=46:2.2",
             "ai-cpu=49:1500us",
             "late-input=16:9000us",
+            "host-bound=7:60us",
         ] {
             let fault: Fault = text.parse().unwrap();
             assert_eq!(fault.to_string(), text);

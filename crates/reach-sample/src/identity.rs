@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::layout::Group;
 use crate::options::Options;
 
+/// The call in which a host waits for its device, and is late with what follows.
+pub(crate) const HOLDING_CALL: &str = "aten::item";
+
 /// The name of the call that waits for a step's input.
 pub(crate) const INPUT_CALL: &str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
 

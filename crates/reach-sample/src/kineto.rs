@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::identity::{INPUT_CALL, Identity, OwnGroup};
+use crate::identity::{HOLDING_CALL, INPUT_CALL, Identity, OwnGroup};
 use crate::options::Options;
 use crate::tables::{Collective, Tables};
 
@@ -89,6 +89,9 @@ impl Events<'_> {
             let args = json!({"External id": launch.connection, "correlation": launch.connection});
             let span = (launch.start_ns, launch.end_ns);
             self.push("cuda_runtime", "cudaLaunchKernel", thread, span, args);
+            if let Some(span) = launch.holds_up() {
+                self.push("cpu_op", HOLDING_CALL, thread, span, json!({}));
+            }
         }
         for copy in &tables.copies {
             let args = json!({"correlation": copy.connection});

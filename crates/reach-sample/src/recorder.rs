@@ -1,7 +1,7 @@
 //! Makes the tables of a rank's profile of what happened to it.
 
 use crate::clocks::Clocks;
-use crate::fault::Fault;
+use crate::fault::{Fault, held_up};
 use crate::identity::{Identity, OwnGroup};
 use crate::layout::Group;
 use crate::operations::{Communication, Moment, Operation, Recording, StepTimes, Transfer, Work};
@@ -35,15 +35,19 @@ impl Tables {
             identity,
             clocks,
             shift,
+            held_up: held_up(&options.faults, rank),
             random: Random::new(options.seed.wrapping_mul(1 << 20).wrapping_add(rank as u64 + 1)),
             tables: Self { tokens: run.tokens[rank - run.first], ..Self::default() },
         };
         let mut step_before = None;
         for (number, moment) in moments.iter().enumerate() {
             let operation = &operations[moment.operation as usize];
-            // Tasks are launched well before they start, but for the first after a late input.
+            // Tasks are launched well before they start, but for the first after a late input, and those of a host that
+            // is late with all operators.
             let is_first = step_before.replace(operation.step) != Some(operation.step);
-            let lead = if is_late && is_first { 9_000.0 } else { 150_000.0 };
+            let is_operator = matches!(operation.work, Work::Compute { .. });
+            let is_at_once = is_late && is_first || recorder.held_up > 0.0 && is_operator;
+            let lead = if is_at_once { 9_000.0 } else { 150_000.0 };
             recorder.record(number, moment, operation, lead);
         }
         for times in &run.steps[rank - run.first] {
@@ -61,6 +65,8 @@ struct Recorder<'a> {
     clocks: &'a Clocks,
     /// By how much the numbers of collectives among copies are shifted.
     shift: u32,
+    /// By how much its operators are launched late, in nanoseconds.
+    held_up: f64,
     random: Random,
     tables: Tables,
 }
@@ -76,7 +82,9 @@ impl Recorder<'_> {
             Work::Compute { kernel, backward } => kernel.kind(backward),
             Work::Communicate(communication) => communication.transfer.name().to_owned(),
         };
+        let held_up = if matches!(operation.work, Work::Compute { .. }) { self.held_up } else { 0.0 };
         self.tables.launches.push(Launch {
+            held_up_ns: held_up as i64,
             start_ns: self.shown(moment.start - lead),
             end_ns: self.shown(moment.start - lead + 5_500.0),
             connection,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::fault::Fault;
+use crate::fault::{Fault, held_up};
 use crate::kernels::{ATTENTION, EXPERTS, GATING, Kernel, ON_AI_CPU, OPTIMIZER, RESIDUAL};
 use crate::layout::{Group, Layout};
 use crate::operations::{Communication, Moment, Operation, Recording, StepTimes, Transfer, Work};
@@ -60,6 +60,8 @@ struct Cluster<'a> {
     /// How many times as long each rank computes.
     speed: Vec<f64>,
     tokens: Vec<f64>,
+    /// By how much the operators of each rank are launched late.
+    held_up: Vec<f64>,
     /// When each rank's main stream, and that of transfers in the background, is done.
     now: Vec<f64>,
     background: Vec<f64>,
@@ -116,6 +118,7 @@ impl<'a> Cluster<'a> {
             random,
             speed,
             tokens,
+            held_up: (0..count).map(|rank| held_up(faults, rank)).collect(),
             now: vec![0.0; count],
             background: vec![0.0; count],
             slowest: kinds.map(|group| (group, slowest_links(options, faults, group))).to_vec(),
@@ -203,7 +206,7 @@ impl<'a> Cluster<'a> {
             let usual = kernel.microseconds * 1_000.0 * if backward { 2.0 } else { 1.0 };
             for rank in self.stage(stage) {
                 let noise = exponential(0.01 * self.random.normal());
-                let gap = 1_200.0 + 400.0 * self.random.uniform();
+                let gap = 1_200.0 + 400.0 * self.random.uniform() + self.held_up[rank];
                 let tokens = if kernel.is_by_tokens() { self.tokens[rank] } else { 1.0 };
                 let start = self.now[rank] + gap;
                 let end = start + usual * self.speed[rank] * noise * tokens;

@@ -117,11 +117,26 @@ impl Transport {
 /// A call of the framework and, within it, of the launch of a task.
 #[derive(Debug)]
 pub(crate) struct Launch {
+    /// How long the host was held up before it, in a call of its own.
+    pub(crate) held_up_ns: i64,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) connection: i64,
     /// The framework's name of what is launched.
     pub(crate) name: String,
+}
+
+impl Launch {
+    /// The framework's call within which the launch is.
+    pub(crate) fn call(&self) -> (i64, i64) {
+        (self.start_ns - 14_000, self.start_ns - 4_000)
+    }
+
+    /// The call that holds the host up before it, if any does.
+    pub(crate) fn holds_up(&self) -> Option<(i64, i64)> {
+        let end = self.call().0;
+        (self.held_up_ns > 0).then_some((end - self.held_up_ns, end))
+    }
 }
 
 /// The copy of a step's input to the device.

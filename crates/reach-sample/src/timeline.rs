@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::identity::{INPUT_CALL, Identity};
+use crate::identity::{HOLDING_CALL, INPUT_CALL, Identity};
 use crate::tables::{Tables, Transport};
 use crate::text::microseconds;
 
@@ -108,7 +108,11 @@ fn calls(events: &mut Vec<Value>, processes: &Processes, identity: &Identity, ta
         framework(INPUT_CALL, input.start_ns, input.end_ns);
     }
     for call in &tables.launches {
-        framework(&call.name, call.start_ns - 14_000, call.start_ns - 4_000);
+        let (start, end) = call.call();
+        framework(&call.name, start, end);
+        if let Some((start, end)) = call.holds_up() {
+            framework(HOLDING_CALL, start, end);
+        }
     }
     let mut launch = |name: &str, level: &str, start: i64, end: i64, connection: i64| {
         let id = connection.to_string();

@@ -1,8 +1,9 @@
 //! Why a rank is slower than its peers, by its own operators beside theirs.
 
 use crate::clocks::median;
+use crate::host_gaps;
 use crate::peers::Peers;
-use crate::read::{OperatorKey, Operators, is_of_experts};
+use crate::read::{Call, OperatorKey, Operators, is_of_experts};
 use crate::rows::Transport;
 use crate::run::Run;
 use crate::suspects::{Suspect, Who, excess_of_rank};
@@ -45,6 +46,13 @@ pub enum Cause {
         #[serde(skip)]
         operators: Vec<OperatorKey>,
     },
+    /// An operator has larger inputs than on its peers.
+    LargerShapes {
+        /// The operator.
+        operator: OperatorKey,
+        /// How many times its peers' first dimensions.
+        times: f64,
+    },
     /// An operator that no peer has.
     OtherWork {
         /// The operator.
@@ -58,6 +66,14 @@ pub enum Cause {
         #[serde(serialize_with = "crate::rows::whole_ns")]
         gap_ns: f64,
         /// The framework's call that spans it.
+        call: Option<String>,
+    },
+    /// Its host launches operators so late that the device waits for them.
+    HostBound {
+        /// How much longer than its peers' the device waits so.
+        #[serde(serialize_with = "crate::rows::whole_ns")]
+        gap_ns: f64,
+        /// The framework's call in which most of these gaps lie.
         call: Option<String>,
     },
     /// It copies more between host and device.
@@ -234,10 +250,11 @@ fn explain_rank(
     let mut found: Vec<Explanation> = [
         side.slower(&differences),
         side.on_ai_cpu(&differences),
-        side.tokens(&differences),
+        side.tokens(&differences).or_else(|| side.larger_shapes(&differences)),
         side.other_work(&differences),
         side.late_input(),
         side.copies(),
+        side.host_bound(),
     ]
     .into_iter()
     .flatten()
@@ -375,6 +392,19 @@ impl Side<'_> {
         Some(Explanation { cause: Cause::Tokens { times, operators }, explains_ns })
     }
 
+    /// More rows in operators of any kind, and longer times in the same ratio.
+    fn larger_shapes(&self, all: &[Compared]) -> Option<Explanation> {
+        let is_larger = |it: &&Compared| {
+            let times = it.rows_times.filter(|times| *times > 1.1).zip(it.times);
+            times.is_some_and(|(rows, time)| (time / rows - 1.0).abs() < 0.15 && 2.0 * time > 1.0 + rows)
+        };
+        let larger = || all.iter().filter(|it| it.difference.excess_ns > 0.0).filter(is_larger);
+        let first = larger().next()?;
+        let explains_ns = larger().map(|it| it.difference.excess_ns).sum();
+        let (operator, times) = (first.difference.operator.clone(), first.rows_times?);
+        Some(Explanation { cause: Cause::LargerShapes { operator, times }, explains_ns })
+    }
+
     fn other_work(&self, all: &[Compared]) -> Option<Explanation> {
         let here = || {
             let differences = all.iter().map(|it| &it.difference);
@@ -406,12 +436,33 @@ impl Side<'_> {
         let peers = self.chosen.iter().zip(self.others);
         let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.gaps(*rank, it))).collect();
         let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
-        let spans = |(_, start, end): &&(String, i64, i64)| {
-            own.iter().any(|gap| 2 * (end.min(&gap.1) - start.max(&gap.0)) > gap.1 - gap.0)
+        let spans = |call: &&Call| {
+            own.iter().any(|gap| 2 * (call.end.min(gap.1) - call.start.max(gap.0)) > gap.1 - gap.0)
         };
-        let call = self.own.loads.iter().find(spans).map(|(name, ..)| name.clone());
+        let mut loads = self.own.calls.iter().filter(|call| call.fetches_input());
+        let call = loads.find(spans).map(|call| call.name.clone());
         (gap_ns > 0.0)
             .then_some(Explanation { cause: Cause::LateInput { gap_ns, call }, explains_ns: gap_ns })
+    }
+
+    /// The gaps of a rank in which its device waits for its host, but for those at the begins of steps.
+    fn host_gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
+        let rank = &self.run.ranks[rank];
+        let events = self.run.events[rank.events.clone()].iter();
+        let events = events.map(|event| (event.start_ns, event.start_ns.saturating_add(event.duration_ns)));
+        let steps: Vec<i64> = rank.steps.iter().filter_map(|step| step.start_ns).collect();
+        host_gaps::of(&operators.spans, events, &steps)
+    }
+
+    fn host_bound(&self) -> Option<Explanation> {
+        let length = |gaps: &[(i64, i64)]| gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>();
+        let own = self.host_gaps(self.rank, self.own);
+        let peers = self.chosen.iter().zip(self.others);
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.host_gaps(*rank, it))).collect();
+        let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
+        let call = host_gaps::call_in_most(&own, &self.own.calls).map(str::to_owned);
+        (gap_ns > 0.0)
+            .then_some(Explanation { cause: Cause::HostBound { gap_ns, call }, explains_ns: gap_ns })
     }
 
     fn copies(&self) -> Option<Explanation> {

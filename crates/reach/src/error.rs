@@ -20,7 +20,7 @@ pub enum ReachError {
     #[error(
         "{0}: no profiles of ranks below it; expected one for every rank: folders *_ascend_pt or *_ascend_ms, raw \
          directories PROF_*, databases msprof_*.db, PyTorch's timelines that tell their rank (*.json, *.json.gz), \
-         databases of opscope, or a cluster_analysis.db of all"
+         databases of opscope, or the cluster_analysis.db or cluster_*.json of all"
     )]
     NoCollections(PathBuf),
     /// Collections were found, but no rank has a collective that another has.
@@ -116,6 +116,8 @@ pub enum LossReason {
     CutStep,
     /// The profile tells no steps: the whole recording counts as one.
     NoSteps,
+    /// The profile tells no steps: those of the period in which its collectives come again count.
+    InferredSteps,
 }
 
 impl LossReason {
@@ -129,13 +131,17 @@ impl LossReason {
             | Self::Ungrouped
             | Self::Stranger
             | Self::CutStep => "lost",
-            Self::Contradiction | Self::InventedRank | Self::Shifted | Self::NoSteps => "doubted",
+            Self::Contradiction
+            | Self::InventedRank
+            | Self::Shifted
+            | Self::NoSteps
+            | Self::InferredSteps => "doubted",
             Self::Double | Self::NoRank | Self::NoHost => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Damaged,
         Self::Empty,
         Self::Double,
@@ -150,6 +156,7 @@ impl LossReason {
         Self::Stranger,
         Self::CutStep,
         Self::NoSteps,
+        Self::InferredSteps,
     ];
 
     /// Its name for programs, as in JSON.
@@ -169,6 +176,7 @@ impl LossReason {
             Self::Stranger => "stranger",
             Self::CutStep => "cut_step",
             Self::NoSteps => "no_steps",
+            Self::InferredSteps => "inferred_steps",
         }
     }
 
@@ -199,6 +207,9 @@ impl LossReason {
             }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::NoSteps => "tells no steps; the whole recording counts as one",
+            Self::InferredSteps => {
+                "steps that were inferred, from the period in which its collectives come again; the profile tells none"
+            }
         }
     }
 }

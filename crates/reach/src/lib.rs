@@ -47,6 +47,9 @@ pub mod database;
 mod discover;
 mod error;
 mod experts;
+mod host_gaps;
+mod inferred_steps;
+mod json_tree;
 mod links;
 mod matching;
 mod noise;
@@ -229,6 +232,7 @@ pub fn examine_profiles(
 ) -> Result<Findings, ReachError> {
     let (mut run, mut losses) = profiles.side_by_side(stop, progress)?;
     let discovery = Discovery { losses: Vec::new(), ..profiles.discovery().clone() };
+    inferred_steps::keep_where_all_agree(&mut run, &mut losses);
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
     progress(Stage::Matching);

@@ -147,7 +147,7 @@ fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
     executed.sort();
     let mut places: BTreeMap<i32, i32> = BTreeMap::new();
     let mut found = Vec::new();
-    for &(start, end, kind) in &executed.operators {
+    for &(start, end, kind, _) in &executed.operators {
         let Some(kind) = executed.kinds.get(kind as usize) else { continue };
         if !read::is_of_experts(&kind.key.op_type) {
             continue;

@@ -269,11 +269,41 @@ pub struct TaskSpan {
     pub end_ns: i64,
 }
 
+/// The source of a rank's steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepsOrigin {
+    /// Its profile.
+    #[default]
+    Profile,
+    /// The period in which its collectives come again.
+    Inferred,
+    /// Nothing: the whole recording counts as one.
+    Whole,
+}
+
+impl StepsOrigin {
+    /// Its name in sets.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Inferred => "inferred",
+            Self::Whole => "whole",
+        }
+    }
+
+    /// The source of a name; sets of earlier programs have none.
+    pub fn of_name(name: &str) -> Self {
+        [Self::Inferred, Self::Whole].into_iter().find(|it| it.name() == name).unwrap_or_default()
+    }
+}
+
 /// A rank, reduced to what its peers are compared with.
 #[derive(Clone, Debug, Default)]
 pub struct RankRows {
     /// Its steps, in order.
     pub steps: Vec<StepRow>,
+    /// The source of these.
+    pub origin: StepsOrigin,
     /// Its parts in collectives, in the order of their starts.
     pub collectives: Vec<CollectiveRow>,
     /// The ends of its steps.

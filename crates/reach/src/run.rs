@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::discover::{Discovery, Role};
-use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow};
+use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin};
 
 /// A rank of the run.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Rank {
     pub events: Range<usize>,
     /// Its steps.
     pub steps: Vec<StepRow>,
+    /// The source of these.
+    pub origin: StepsOrigin,
     /// The ends of its steps; predecessors are indices of [`Run::events`].
     pub finishes: Vec<FinishRow>,
     /// Its time under computing, by step.
@@ -234,6 +236,7 @@ impl Run {
                 device: collection.device,
                 events: first..first + count,
                 steps: Vec::new(),
+                origin: StepsOrigin::default(),
                 finishes: Vec::new(),
                 compute_ns: BTreeMap::new(),
                 idle_ns: Vec::new(),
@@ -288,7 +291,7 @@ impl Run {
         self.links.extend(rows.links.into_iter().map(|row| (rank as u32, row)));
         let of_rank = &mut self.ranks[rank];
         of_rank.finishes = finishes.collect();
-        of_rank.steps = rows.steps;
+        (of_rank.steps, of_rank.origin) = (rows.steps, rows.origin);
         of_rank.compute_ns = rows.compute_ns.into_iter().collect();
         of_rank.idle_ns = rows.idle_ns;
         of_rank.operators = rows.operators;
@@ -345,6 +348,22 @@ impl Run {
             rank.compute_ns.retain(|step, _| is_kept(index, *step));
         }
         (0..self.ranks.len()).for_each(|rank| self.chain_groups(rank));
+    }
+
+    /// Takes the whole recording of a rank, which is given by its index, as one step.
+    pub(crate) fn join_steps(&mut self, rank: usize) {
+        let events = self.ranks[rank].events.clone();
+        self.events[events].iter_mut().for_each(|event| event.step = 0);
+        let rank = &mut self.ranks[rank];
+        let last = rank.finishes.iter().copied().max_by_key(|finish| finish.end_ns);
+        rank.finishes = last.map(|finish| FinishRow { step: 0, ..finish }).into_iter().collect();
+        let duration_ns = rank.steps.iter().fold(0, |sum: i64, step| sum.saturating_add(step.duration_ns));
+        let start_ns = rank.steps.first().and_then(|step| step.start_ns);
+        rank.steps = vec![StepRow { step: 0, start_ns, duration_ns, preparing_ns: None }];
+        let sum = |times: &mut dyn Iterator<Item = i64>| times.fold(0, i64::saturating_add);
+        rank.compute_ns = BTreeMap::from([(0, sum(&mut rank.compute_ns.values().copied()))]);
+        rank.idle_ns = vec![sum(&mut rank.idle_ns.iter().copied())];
+        rank.origin = StepsOrigin::Whole;
     }
 
     /// The index of a rank by its number.

@@ -7,7 +7,7 @@ use opscope_reach::{ImportOptions, Keep, import};
 use opscope_reach_sample::{Fault, Layout, Options};
 
 use super::corpus::{files, folders, name_of, save};
-use crate::packing::{Packed, RANKS, SET};
+use crate::packing::{Packed, RANKS, RESULTS, SET};
 
 /// Two ranks with two steps and a fault, written below a folder in both forms. Returns the folders of databases and of
 /// texts.
@@ -35,6 +35,7 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
     }
     save(corpus, "ranks", "two", &packed.to_input());
     save(corpus, "rank_timeline", "first", &rank_timelines()[0]);
+    result_texts(corpus);
 
     let set = work.join("set");
     let options = ImportOptions { run: "run".into(), shard: None, keep: Keep::All, jobs: 1 };
@@ -54,6 +55,34 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
     }
     packed.add(SET, "opscope.json", &std::fs::read(set.join("opscope.json")).expect("a readable file"));
     save(corpus, "rank_set", "two", &packed.to_input());
+}
+
+/// The results of `msprof-analyze` for two ranks, as texts.
+fn result_texts(corpus: &Path) {
+    let contents = [
+        r#"{"(0, 1)": {"step1": {"hcom_allReduce__917_0_1@917": {
+            "0": {"Communication Time Info": {"Start Timestamp(us)": 1000.0, "Elapse Time(ms)": 2.5},
+                "Communication Bandwidth Info": {"HCCS": {"Transit Size(MB)": 8.5, "Transit Time(ms)": 0.5}}},
+            "1": {"Communication Time Info": {"Start Timestamp(us)": 3000.0, "Elapse Time(ms)": 0.5}}},
+            "hcom_allGather__917_1_1@917": {
+            "0": {"Communication Time Info": {"Start Timestamp(us)": 9000.0, "Elapse Time(ms)": 0.5}},
+            "1": {"Communication Time Info": {"Start Timestamp(us)": 9100.0, "Elapse Time(ms)": 0.4}}},
+            "Total Op Info@917": {"0": {}}}}}"#,
+        r#"{"(0, 1)": {"step1": {"allreduce-total@917": {
+            "0-1": {"Transport Type": "HCCS", "Transit Size(MB)": 8.5, "Transit Time(ms)": 0.5},
+            "1-0": {"Transport Type": "HCCS", "Transit Size(MB)": 8.5, "Transit Time(ms)": 0.6}},
+            "send-total@917": {}}}}"#,
+        "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Preparing\n\
+            1,rank,0,5000,2900,100,3000,200,50\n1,rank,1,7000,800,100,900,300,50\n\
+            1,stage,\"(0, 1)\",7000,2900,100,3000,300,50\n",
+        r#"{"comm_group_parallel_info": [
+            {"type": "collective", "rank_set": [0, 1], "group_name": "917", "group_id": "a", "pg_name": "dp"}]}"#,
+    ];
+    let mut packed = Packed::default();
+    for (name, content) in RESULTS.iter().zip(contents) {
+        packed.add(RESULTS, name, content.as_bytes());
+    }
+    save(corpus, "rank_result_texts", "two", &packed.to_input());
 }
 
 /// The timelines of two ranks.

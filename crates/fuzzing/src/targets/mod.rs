@@ -6,7 +6,9 @@ mod ranks;
 mod readers;
 mod settings;
 
-use crate::packing::{ADVISED, BOARD, ENGINE, OPENVINO_MODEL, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, SET};
+use crate::packing::{
+    ADVISED, BOARD, ENGINE, OPENVINO_MODEL, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, RESULTS, SET,
+};
 use crate::trail::Trail;
 
 /// How the inputs of a target are made up, so that changes to them are worth a try.
@@ -68,6 +70,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "rank_database", content: Content::Database, run: ranks::rank_database },
     Target { name: "rank_timeline", content: Content::Text, run: ranks::rank_timeline },
     Target { name: "rank_results", content: Content::Database, run: ranks::rank_results },
+    Target { name: "rank_result_texts", content: Content::Files(RESULTS), run: ranks::rank_result_texts },
     Target { name: "rank_set", content: Content::Files(SET), run: ranks::rank_set },
     // Answers about profiles and models.
     Target { name: "compare", content: Content::Files(PAIR), run: questions::compare },

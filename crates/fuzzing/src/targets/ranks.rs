@@ -10,7 +10,7 @@ use opscope_reach::{
 };
 use serde_json::Value;
 
-use crate::packing::{RANKS, SET, folder, unpack};
+use crate::packing::{RANKS, RESULTS, SET, folder, unpack};
 use crate::seeds;
 use crate::trail::Trail;
 
@@ -51,6 +51,13 @@ pub fn rank_timeline(input: &[u8], trail: &mut Trail) {
 pub fn rank_results(input: &[u8], trail: &mut Trail) {
     let directory = folder();
     std::fs::write(directory.path().join("cluster_analysis.db"), input).expect("space on disk");
+    ask_ranks(directory.path(), trail);
+}
+
+/// The same as texts.
+pub fn rank_result_texts(input: &[u8], trail: &mut Trail) {
+    let directory = folder();
+    unpack(input, RESULTS, directory.path());
     ask_ranks(directory.path(), trail);
 }
 

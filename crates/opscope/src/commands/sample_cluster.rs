@@ -27,6 +27,7 @@ Faults:
   more-tokens=RANK[:FACTOR]     its experts get 2.2 times the tokens of the others
   ai-cpu=RANK[:TIME]            an operator of each layer takes 1500us on the AI CPU
   late-input=RANK[:TIME]        its input comes 9ms late in every step
+  host-bound=RANK[:TIME]        its host launches each operator 60us late
   default, none                 one of each in different groups; nothing
 
 Damages:

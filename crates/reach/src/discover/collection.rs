@@ -134,7 +134,7 @@ fn outputs_of(folder: &Path) -> (Outputs, Option<u32>) {
 }
 
 /// A file of JSON; none if it isn't there, or is damaged, which is told.
-fn json(path: &Path, losses: &mut Vec<Loss>) -> Option<Value> {
+pub fn json(path: &Path, losses: &mut Vec<Loss>) -> Option<Value> {
     let bytes = opscope_files::read_plain(path).ok()?;
     serde_json::from_slice(&bytes)
         .inspect_err(|error| {

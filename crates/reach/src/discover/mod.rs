@@ -7,6 +7,7 @@
 //! | a database `msprof_*.db`, `msmonitor_*.db`, `ascend_*_profiler_*.db` by itself | `profile` | `read::from_database` |
 //! | a timeline of PyTorch's, a database of opscope's | `profile` | `read::from_trace` |
 //! | rows of a `cluster_analysis.db`, where nothing else is left | `cluster_results` | `read::from_results` |
+//! | parts of `cluster_communication.json` and the like, likewise | `result_texts` | `read::from_result_texts` |
 
 mod cluster_results;
 mod collection;
@@ -15,6 +16,7 @@ pub(crate) mod jobs;
 mod metadata;
 mod profile;
 mod raw;
+mod result_texts;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Loss, LossReason, ReachError};
 
-pub use cluster_results::Results;
+pub use cluster_results::{OfRank, Results, Rows};
 use found::Found;
 pub use metadata::{Group, Role, group_key, key_of_named, key_of_text, number as small_number};
 use search::Place;

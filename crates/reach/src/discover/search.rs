@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 
-use super::cluster_results::RESULTS_DATABASE;
+use super::cluster_results;
 use super::collection::{self, RESULTS};
 use super::profile::{DISTRIBUTED_INFO, is_own_database, tail, tells_rank};
 use super::{name_of, raw};
@@ -34,7 +34,7 @@ pub enum Place {
     Timeline(PathBuf),
     /// A database of opscope's.
     Own(PathBuf),
-    /// A folder with what `msprof-analyze` made of all ranks (`cluster_analysis.db`).
+    /// A folder with what `msprof-analyze` made of all ranks (`cluster_analysis.db`, or texts).
     Results(PathBuf),
 }
 
@@ -82,7 +82,7 @@ fn holds(text: &[u8], word: &[u8]) -> bool {
 pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), ReachError> {
     if path.is_file() {
         // A file that is given is a rank, or refused.
-        let place = match name_of(path) == RESULTS_DATABASE {
+        let place = match cluster_results::is_one(&name_of(path)) {
             true => path.parent().map(|folder| Place::Results(folder.to_owned())),
             false => Place::of_file(path),
         };
@@ -97,8 +97,8 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
     // Results count where the ranks themselves are gone.
     if below.is_empty() {
         let folders = [path.to_owned(), path.join(ANALYSES)];
-        let has_results = |folder: &PathBuf| folder.join(RESULTS_DATABASE).is_file();
-        below.extend(folders.into_iter().find(has_results).map(Place::Results));
+        let with_results = folders.into_iter().find(|folder| cluster_results::are_in(folder));
+        below.extend(with_results.map(Place::Results));
     }
     found.append(&mut below);
     Ok(())
@@ -133,6 +133,7 @@ fn descend(path: &Path, depth: usize, found: &mut BTreeSet<Place>) -> Result<(),
 
 #[cfg(test)]
 mod tests {
+    use super::cluster_results::RESULTS_DATABASE;
     use super::*;
 
     fn found(path: &Path) -> BTreeSet<Place> {
@@ -166,6 +167,15 @@ mod tests {
             found(folder.path()),
             BTreeSet::from([Place::Collection(folder.path().join("a_ascend_pt"))])
         );
+    }
+
+    #[test]
+    fn texts_of_results_count_as_their_database_does() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = folder.path().join("cluster_step_trace_time.csv");
+        std::fs::write(&text, "").expect("a writable temporary folder");
+        let only = BTreeSet::from([Place::Results(folder.path().to_owned())]);
+        assert_eq!((found(folder.path()), found(&text)), (only.clone(), only));
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! A rank's doings, record by record in the order of starts, for whoever keeps it rather than sums it up.
 
-use super::operators::{Kind, Work, can_last};
+use super::operators::{Kind, Launch, Work, can_last};
 
 /// A rank's operators, copies and calls.
 #[derive(Debug, Default)]
 pub struct Executed {
     /// The kinds of operators.
     pub kinds: Vec<Kind>,
-    /// Start, end and kind of each operator.
-    pub operators: Vec<(i64, i64, u32)>,
+    /// Start, end, kind and launch of each operator.
+    pub operators: Vec<(i64, i64, u32, Launch)>,
     /// The words for kinds of copies.
     pub words: Vec<String>,
     /// Start, end and the place of the word for each copy.
     pub copies: Vec<(i64, i64, u32)>,
-    /// Start, end and name of calls that fetch input.
-    pub loads: Vec<(i64, i64, String)>,
+    /// Start, end and name of calls of the framework.
+    pub calls: Vec<(i64, i64, String)>,
 }
 
 impl Executed {
@@ -22,7 +22,7 @@ impl Executed {
     pub fn sort(&mut self) {
         self.operators.sort_unstable();
         self.copies.sort_unstable();
-        self.loads.sort_unstable();
+        self.calls.sort_unstable();
     }
 }
 
@@ -31,9 +31,9 @@ impl Work for Executed {
         self.kinds.push(kind);
     }
 
-    fn operator(&mut self, kind: usize, start: i64, end: i64) {
+    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch) {
         if can_last(start, end) {
-            self.operators.push((start, end, kind as u32));
+            self.operators.push((start, end, kind as u32, launch));
         }
     }
 
@@ -47,9 +47,9 @@ impl Work for Executed {
         }
     }
 
-    fn load(&mut self, name: &str, start: i64, end: i64) {
+    fn call(&mut self, name: &str, start: i64, end: i64) {
         if can_last(start, end) {
-            self.loads.push((start, end, name.to_owned()));
+            self.calls.push((start, end, name.to_owned()));
         }
     }
 }

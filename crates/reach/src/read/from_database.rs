@@ -18,11 +18,10 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
         let loss = Loss::new(Some(collection.rank), path.display().to_string(), LossReason::Damaged, 1);
         losses.push(loss.because(error));
     };
-    let mut unnumbered = 0;
     if let Some(path) = &collection.outputs.database {
         match open(path) {
             Ok(database) => {
-                for error in read_profile(&database, recording, &mut unnumbered) {
+                for error in read_profile(&database, recording) {
                     broken(path, error);
                 }
             }
@@ -32,25 +31,17 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     if let Some(path) = &collection.outputs.analysis {
         match open(path) {
             Ok(database) => {
-                for error in read_analysis(&database, recording, &mut unnumbered) {
+                for error in read_analysis(&database, recording) {
                     broken(path, error);
                 }
             }
             Err(error) => broken(path, error),
         }
     }
-    if unnumbered > 0 {
-        let source = collection.folder.display().to_string();
-        losses.push(Loss::new(Some(collection.rank), source, LossReason::Unnumbered, unnumbered));
-    }
 }
 
 /// Reads `ascend_pytorch_profiler_N.db`; returns why tables broke off.
-fn read_profile(
-    database: &Connection,
-    recording: &mut Recording,
-    unnumbered: &mut u64,
-) -> Vec<rusqlite::Error> {
+fn read_profile(database: &Connection, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     let (texts, done) = Texts::read(database);
     errors.extend(done.err());
@@ -79,7 +70,7 @@ fn read_profile(
         }
     });
     errors.extend(done.err());
-    errors.extend(read_collectives(database, &texts, recording, unnumbered));
+    errors.extend(read_collectives(database, &texts, recording));
     let mut frequencies = Vec::new();
     let done = each_row(database, "AICORE_FREQ", &["freq"], |row| {
         frequencies.extend(number(row, 0).filter(|mhz| *mhz > 0.0));
@@ -90,12 +81,7 @@ fn read_profile(
 }
 
 /// Reads `COMMUNICATION_OP`, and of sends and receives the other side.
-fn read_collectives(
-    database: &Connection,
-    texts: &Texts,
-    recording: &mut Recording,
-    unnumbered: &mut u64,
-) -> Vec<rusqlite::Error> {
+fn read_collectives(database: &Connection, texts: &Texts, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     let mut places = NumberMap::default();
     let mut keys = NumberMap::default();
@@ -107,12 +93,9 @@ fn read_collectives(
         let key = *keys.entry(group).or_insert_with(|| key_of_text(texts.get(Some(group))));
         let step = step_at(&recording.steps, start);
         let name = texts.get(whole(row, 0));
-        if !recording.collective(name, key, step, start, end.saturating_sub(start)) {
-            *unnumbered += 1;
-            return;
-        }
-        let place = recording.collectives.len() - 1;
-        let entered = &mut recording.collectives[place];
+        let place = recording.collectives.len();
+        let entered = recording.collective(name, key, step, start, end.saturating_sub(start));
+        let Some(entered) = entered else { return };
         let count = whole(row, 4).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
         entered.bytes = count.saturating_mul(bytes_of_type(whole(row, 5)));
         if let Some(id) = whole(row, 6).filter(|_| entered.kind.is_between_two()) {
@@ -139,11 +122,7 @@ fn read_collectives(
 }
 
 /// Reads `analysis.db`; returns why tables broke off.
-fn read_analysis(
-    database: &Connection,
-    recording: &mut Recording,
-    unnumbered: &mut u64,
-) -> Vec<rusqlite::Error> {
+fn read_analysis(database: &Connection, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     if recording.steps.is_empty() {
         let done = each_row(database, "StepTraceTime", &STEP_COLUMNS, |row| {
@@ -155,7 +134,7 @@ fn read_analysis(
     }
     if recording.collectives.is_empty() {
         let done = each_row(database, "CommAnalyzerTime", &time_columns("elapse_time"), |row| {
-            *unnumbered += u64::from(!enter_time(row, recording));
+            enter_time(row, recording);
         });
         errors.extend(done.err());
     }
@@ -171,12 +150,11 @@ pub fn time_columns(elapsed: &'static str) -> [&'static str; 5] {
     ["hccl_op_name", "group_name", "start_timestamp", elapsed, "step"]
 }
 
-/// Enters a collective by [`time_columns`]: microseconds since 1970, and milliseconds. False where its name has no
-/// number.
-pub fn enter_time(row: &rusqlite::Row<'_>, recording: &mut Recording) -> bool {
-    let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return true };
+/// Enters a collective by [`time_columns`]: microseconds since 1970, and milliseconds.
+pub fn enter_time(row: &rusqlite::Row<'_>, recording: &mut Recording) {
+    let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return };
     let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
-    recording.collective(text(row, 0), key_of_text(text(row, 1)), step_number(text(row, 4)), start, duration)
+    recording.collective(text(row, 0), key_of_text(text(row, 1)), step_number(text(row, 4)), start, duration);
 }
 
 /// The columns of a link in matrices.

@@ -10,14 +10,12 @@ use super::from_database::step_number;
 use super::{Recording, StatedStep};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
+use crate::json_tree::each_value;
 use crate::rows::{CollectiveType, LinkRow, TaskSpan, Transport};
-
-/// Steps, kinds (`p2p`, `collective`), and operations by name and group.
-type Tree<Operation> = BTreeMap<String, BTreeMap<String, BTreeMap<String, Operation>>>;
 
 /// An operation of `communication.json`.
 #[derive(Deserialize)]
-struct Times {
+pub struct Times {
     #[serde(rename = "Communication Time Info")]
     times: Option<Timing>,
     #[serde(rename = "Communication Bandwidth Info", default)]
@@ -26,15 +24,16 @@ struct Times {
 
 #[derive(Deserialize)]
 struct Timing {
-    #[serde(rename = "Start Timestamp(us)")]
-    start_us: f64,
+    /// Sums have none.
+    #[serde(rename = "Start Timestamp(us)", default)]
+    start_us: Option<f64>,
     #[serde(rename = "Elapse Time(ms)")]
     elapsed_ms: f64,
 }
 
 /// The traffic over a link.
 #[derive(Deserialize)]
-struct Traffic {
+pub struct Traffic {
     #[serde(rename = "Transport Type", default)]
     transport: String,
     #[serde(rename = "Transit Size(MB)", default)]
@@ -55,19 +54,14 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     if let Some(path) = outputs.kernels.as_ref().filter(|_| recording.tasks.is_empty()) {
         tell(path, read_kernels(path, recording));
     }
-    let mut unnumbered = 0;
     if let Some(path) = outputs.communication.as_ref().filter(|_| recording.collectives.is_empty()) {
-        tell(path, read_communication(path, recording, &mut unnumbered));
+        tell(path, read_communication(path, recording));
     }
     if let Some(path) = outputs.matrix.as_ref().filter(|_| recording.links.is_empty()) {
         tell(path, read_matrix(path, recording));
     }
     if let Some(path) = outputs.steps.as_ref().filter(|_| recording.steps.is_empty()) {
         tell(path, read_steps(path, recording));
-    }
-    if unnumbered > 0 {
-        let source = collection.folder.display().to_string();
-        losses.push(Loss::new(Some(collection.rank), source, LossReason::Unnumbered, unnumbered));
     }
 }
 
@@ -102,69 +96,76 @@ fn read_kernels(path: &Path, recording: &mut Recording) -> Result<(), String> {
     Ok(())
 }
 
-fn tree<Operation: for<'d> Deserialize<'d>>(path: &Path) -> Result<Tree<Operation>, String> {
-    let bytes = opscope_files::read_plain(path).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
-}
-
-fn read_communication(path: &Path, recording: &mut Recording, unnumbered: &mut u64) -> Result<(), String> {
-    for (step, kinds) in tree::<Times>(path)? {
-        for (name, operation) in kinds.into_values().flatten() {
-            // Sums stand among the operations they sum up.
-            let Some((name, group)) = name.split_once('@').filter(|_| !name.starts_with("Total")) else {
-                continue;
-            };
-            let Some(times) = operation.times else { continue };
-            let (start, duration) = ((times.start_us * 1e3) as i64, (times.elapsed_ms * 1e6) as i64);
-            let key = key_of_text(group);
-            if !recording.collective(name, key, step_number(&step), start, duration) {
-                *unnumbered += 1;
-            } else if let Some(entered) = recording.collectives.last_mut() {
-                // SDMA repeats what its kinds of links carried.
-                let carried = operation.transports.iter().filter(|(transport, _)| *transport != "SDMA");
-                entered.bytes = (carried.map(|(_, traffic)| traffic.megabytes).sum::<f64>() * 1e6) as u64;
-            }
+/// Reads `communication.json`: steps, kinds (`p2p`, `collective`), operations.
+fn read_communication(path: &Path, recording: &mut Recording) -> Result<(), String> {
+    each_value(path, 3, |names, times: Times| {
+        if let [step, _, operation] = names {
+            enter_times(step, operation, &times, recording);
         }
-    }
-    Ok(())
+    })
 }
 
+/// Enters an operation by its name and group (`NAME@GROUP`).
+pub fn enter_times(step: &str, operation: &str, times: &Times, recording: &mut Recording) {
+    // Sums stand among the operations they sum up.
+    let named = operation.split_once('@').filter(|_| !operation.starts_with("Total"));
+    let (Some((name, group)), Some(timing)) = (named, &times.times) else { return };
+    let Some(start_us) = timing.start_us else { return };
+    let (start, duration) = ((start_us * 1e3) as i64, (timing.elapsed_ms * 1e6) as i64);
+    let entered = recording.collective(name, key_of_text(group), step_number(step), start, duration);
+    if let Some(entered) = entered {
+        // SDMA repeats what its kinds of links carried.
+        let carried = times.transports.iter().filter(|(transport, _)| *transport != "SDMA");
+        entered.bytes = (carried.map(|(_, traffic)| traffic.megabytes).sum::<f64>() * 1e6) as u64;
+    }
+}
+
+/// Reads `communication_matrix.json`: steps, kinds, operations, links.
 fn read_matrix(path: &Path, recording: &mut Recording) -> Result<(), String> {
-    for (step, kinds) in tree::<BTreeMap<String, Traffic>>(path)? {
-        for (name, links) in kinds.into_values().flatten() {
-            let Some((kind, group)) = name.split_once("-total@") else { continue };
-            for (ranks, traffic) in links {
-                let Some((src, dst)) = ranks.split_once('-') else { continue };
-                let (Ok(src), Ok(dst)) = (src.parse(), dst.parse()) else { continue };
-                recording.links.push(LinkRow {
-                    group_key: key_of_text(group),
-                    kind: CollectiveType::of_name(kind),
-                    step: step_number(&step),
-                    src,
-                    dst,
-                    transport: Transport::of_word(&traffic.transport),
-                    bytes: traffic.megabytes * 1e6,
-                    time_ns: traffic.milliseconds * 1e6,
-                });
-            }
+    each_value(path, 4, |names, traffic: Traffic| {
+        if let [step, _, operation, ranks] = names {
+            recording.links.extend(link(step, operation, ranks, &traffic));
         }
-    }
-    Ok(())
+    })
+}
+
+/// The traffic of all operations of a kind and group (`KIND-total@GROUP`) between two ranks (`SRC-DST`).
+pub fn link(step: &str, operation: &str, ranks: &str, traffic: &Traffic) -> Option<LinkRow> {
+    let (kind, group) = operation.split_once("-total@")?;
+    let (src, dst) = ranks.split_once('-')?;
+    Some(LinkRow {
+        group_key: key_of_text(group),
+        kind: CollectiveType::of_name(kind),
+        step: step_number(step),
+        src: src.parse().ok()?,
+        dst: dst.parse().ok()?,
+        transport: Transport::of_word(&traffic.transport),
+        bytes: traffic.megabytes * 1e6,
+        time_ns: traffic.milliseconds * 1e6,
+    })
 }
 
 fn read_steps(path: &Path, recording: &mut Recording) -> Result<(), String> {
+    each_step(path, |_, step, stated| recording.stated_step(step, stated))
+}
+
+/// Takes the rows of a table of steps, each with the rank that the row is of, where the table is one of all ranks.
+pub fn each_step(path: &Path, mut take: impl FnMut(Option<u32>, i32, StatedStep)) -> Result<(), String> {
     let mut reader = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
     let headings = reader.byte_headers().map_err(|error| error.to_string())?.clone();
     let columns = ["Computing", "Communication(Not Overlapped)", "Overlapped", "Free", "Preparing"];
     let columns = columns.map(|name| column(&headings, name));
-    let step = column(&headings, "Step");
+    let [step, kind, index] = ["Step", "Type", "Index"].map(|name| column(&headings, name));
     let mut row = csv::ByteRecord::new();
     while reader.read_byte_record(&mut row).map_err(|error| error.to_string())? {
         let text = |column: usize| std::str::from_utf8(row.get(column)?).ok().map(str::trim);
         let number = |column: usize| text(column)?.parse::<f64>().ok().filter(|it| it.is_finite());
         let Some(step) = step.and_then(text).and_then(|text| text.parse::<i32>().ok()) else { continue };
+        // Stages stand in the table of all ranks as well.
+        let is_rank = kind.and_then(text).is_none_or(|kind| kind == "rank");
+        let rank = index.and_then(text).and_then(|rank| rank.parse().ok()).filter(|_| is_rank);
         let [computing, exposed, overlapped, free, preparing] = columns.map(|column| number(column?));
-        recording.stated_step(step, StatedStep { computing, exposed, overlapped, free, preparing });
+        take(rank, step, StatedStep { computing, exposed, overlapped, free, preparing });
     }
     Ok(())
 }

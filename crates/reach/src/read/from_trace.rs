@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_open::{Opened, Source};
 use opscope_trace::{
-    DeviceKind, ExecutionUnit, IterationId, Nanoseconds, NumberMap, OperatorId, Severity, StreamId, TaskId,
-    Trace,
+    ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, IterationId, Nanoseconds, NumberMap, OperatorId,
+    Severity, StreamId, TaskId, Trace,
 };
 use serde_json::Value;
 
-use super::operators::{Kind, OperatorKey, Work};
+use super::operators::{Kind, Launch, OperatorKey, Work, is_kept};
 use super::{Recording, room};
 use crate::clocks::median;
 use crate::discover::{Collection, Whole, key_of_named, key_of_text};
@@ -47,8 +47,7 @@ fn read_whole(rank: u32, whole: &Whole, recording: &mut Recording, losses: &mut 
     lose(LossReason::Damaged, count, first);
     let rank = OfDevice::new(&opened.trace, whole.device);
     rank.read_tasks(recording);
-    let (unnumbered, ungrouped) = rank.read_collectives(recording, &whole.declared);
-    lose(LossReason::Unnumbered, unnumbered, String::new());
+    let ungrouped = rank.read_collectives(recording, &whole.declared);
     lose(LossReason::Ungrouped, ungrouped, String::new());
     rank.read_steps(recording);
     recording.frequency_mhz = rank.frequency();
@@ -135,10 +134,9 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Enters the collectives of groups, of which some are declared; returns how many have no number, and how many no
-    /// group.
-    fn read_collectives(&self, recording: &mut Recording, declared: &BTreeSet<u64>) -> (u64, u64) {
-        let (mut unnumbered, mut ungrouped) = (0, 0);
+    /// Enters the collectives of groups, of which some are declared; returns how many have no group.
+    fn read_collectives(&self, recording: &mut Recording, declared: &BTreeSet<u64>) -> u64 {
+        let mut ungrouped = 0;
         let mut described: NumberMap<u64, Described> = NumberMap::default();
         let mut uncounted: Vec<usize> = Vec::new();
         for (task, unit, start_ns, end_ns) in self.tasks() {
@@ -167,7 +165,7 @@ impl<'t> OfDevice<'t> {
             };
             if sequence.is_none() {
                 if of_vendor.is_some() {
-                    unnumbered += 1;
+                    recording.unnumbered += 1;
                     continue;
                 }
                 uncounted.push(recording.collectives.len());
@@ -180,7 +178,7 @@ impl<'t> OfDevice<'t> {
             });
         }
         count_in_order(recording, uncounted);
-        (unnumbered, ungrouped)
+        ungrouped
     }
 
     /// The group whose operations as a whole a stream has.
@@ -300,9 +298,10 @@ impl<'t> OfDevice<'t> {
                 work.kind(self.kind(name, row.operator, unit));
                 next
             });
-            work.operator(kind, start, end);
+            let launch = row.launched_by.map(|call| self.end_of(call));
+            work.operator(kind, start, end, Launch::at(launch));
         }
-        self.hand_on_loads(work);
+        self.hand_on_calls(work);
     }
 
     fn kind(&self, name: &str, operator: Option<OperatorId>, unit: ExecutionUnit) -> Kind {
@@ -323,15 +322,24 @@ impl<'t> OfDevice<'t> {
         Kind { key: OperatorKey { name, op_type: text(row.op_type), unit }, shapes }
     }
 
-    fn hand_on_loads(&self, work: &mut dyn Work) {
-        let is_load = |name| self.trace.strings.get(name).contains("DataLoader");
-        for (_, call) in self.trace.api_calls.iter().filter(|(_, call)| is_load(call.name)) {
-            let start = self.time(call.start);
-            work.load(self.trace.strings.get(call.name), start, start.saturating_add(call.duration.0));
-        }
-        for (_, range) in self.trace.ranges.iter().filter(|(_, range)| is_load(range.name)) {
-            let start = self.time(range.start);
-            work.load(self.trace.strings.get(range.name), start, start.saturating_add(range.duration.0));
+    /// The end of a call.
+    fn end_of(&self, call: ApiCallId) -> i64 {
+        let calls = &self.trace.api_calls;
+        self.time(calls.start()[call.index()]).saturating_add(calls.duration()[call.index()].0)
+    }
+
+    /// Hands on the framework's calls and ranges. Those of the runtime lie within them, and wait for the device.
+    fn hand_on_calls(&self, work: &mut dyn Work) {
+        let is_above = |level| !matches!(level, ApiLevel::Runtime | ApiLevel::System);
+        let calls = self.trace.api_calls.iter().filter(|(_, call)| is_above(call.level));
+        let calls = calls.map(|(_, call)| (call.name, call.start, call.duration));
+        let ranges = self.trace.ranges.iter().map(|(_, range)| (range.name, range.start, range.duration));
+        for (name, start, duration) in calls.chain(ranges) {
+            let (name, start) = (self.trace.strings.get(name), self.time(start));
+            let end = start.saturating_add(duration.0);
+            if is_kept(name, start, end) {
+                work.call(name, start, end);
+            }
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod executed;
 mod from_database;
+mod from_result_texts;
 mod from_results;
 mod from_text;
 mod from_trace;
 mod operators;
+mod period;
 mod room;
 mod segments;
 
@@ -14,12 +16,13 @@ use std::collections::BTreeMap;
 
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, TaskSpan};
+use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, StepsOrigin, TaskSpan};
 
 pub use executed::Executed;
+pub use from_result_texts::{RESULT_TEXTS, read as result_texts};
 pub use operators::{
-    Kind, Operator, OperatorKey, Operators, Summing, Work, can_last, each, is_of_experts, operators, rows_of,
-    tokens_of,
+    Call, Kind, Launch, Operator, OperatorKey, Operators, Span, Summing, Work, can_last, each, is_of_experts,
+    operators, rows_of, tokens_of,
 };
 
 /// The longest time that a record can claim: a year.
@@ -30,8 +33,8 @@ pub const LONGEST_NS: i64 = 366 * 24 * 3600 * 1_000_000_000;
 pub const LATEST_NS: i64 = 99 * LONGEST_NS;
 
 /// Records of a rank as they were read, in any order.
-#[derive(Debug, Default)]
-struct Recording {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
     steps: Vec<StepRow>,
     tasks: Vec<TaskSpan>,
     collectives: Vec<CollectiveRow>,
@@ -39,10 +42,12 @@ struct Recording {
     frequency_mhz: Option<f64>,
     /// The parts of steps that a table states, by the steps' numbers.
     stated: BTreeMap<i32, StatedStep>,
+    /// Collectives whose names have no number.
+    unnumbered: u64,
 }
 
 /// The parts of a step as a table of steps has them, in microseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StatedStep {
     computing: Option<f64>,
     exposed: Option<f64>,
@@ -69,12 +74,22 @@ impl Recording {
         self.stated.insert(step, stated);
     }
 
-    /// Enters a collective, by the name of its operator.
-    fn collective(&mut self, name: &str, group_key: u64, step: i32, start_ns: i64, duration_ns: i64) -> bool {
-        let Some(sequence) = crate::rows::sequence_of(name) else { return false };
+    /// Enters a collective, by the name of its operator; one whose name has no number is counted.
+    fn collective(
+        &mut self,
+        name: &str,
+        group_key: u64,
+        step: i32,
+        start_ns: i64,
+        duration_ns: i64,
+    ) -> Option<&mut CollectiveRow> {
+        let Some(sequence) = crate::rows::sequence_of(name) else {
+            self.unnumbered += 1;
+            return None;
+        };
         let kind = CollectiveType::of_name(name);
         self.collectives.push(CollectiveRow::new(group_key, sequence, kind, step, start_ns, duration_ns));
-        true
+        self.collectives.last_mut()
     }
 
     /// Names the other side of sends and receives where the traffic knows one only.
@@ -116,15 +131,27 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     from_results::read(collection, &mut recording, &mut losses);
     let rank = Some(collection.rank);
     let folder = || collection.folder.display().to_string();
+    if recording.unnumbered > 0 {
+        losses.push(Loss::new(rank, folder(), LossReason::Unnumbered, recording.unnumbered));
+    }
     match recording.drop_impossible() {
         0 => {}
         count => losses.push(Loss::new(rank, folder(), LossReason::ImpossibleTime, count)),
     }
+    let are_steps_told = !recording.steps.is_empty() || period::take_named_steps(&mut recording);
+    let origin = match are_steps_told {
+        true => StepsOrigin::Profile,
+        false if period::infer_steps(&mut recording) => StepsOrigin::Inferred,
+        false => StepsOrigin::Whole,
+    };
     if recording.tasks.is_empty() && recording.collectives.is_empty() {
         losses.push(Loss::new(rank, folder(), LossReason::Empty, 1));
     } else if recording.steps.is_empty() {
         losses.push(Loss::new(rank, folder(), LossReason::NoSteps, 1));
+    } else if origin == StepsOrigin::Inferred {
+        let count = recording.steps.len() as u64;
+        losses.push(Loss::new(rank, folder(), LossReason::InferredSteps, count));
     }
     recording.find_peers();
-    (segments::derive(recording), losses)
+    (RankRows { origin, ..segments::derive(recording) }, losses)
 }

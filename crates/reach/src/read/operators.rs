@@ -38,6 +38,56 @@ pub struct Span {
     pub end: i64,
     /// Its operator, by its place in [`Operators::keys`].
     pub key: u32,
+    /// The time when its host had launched it.
+    pub launch: Launch,
+}
+
+/// The time when a host had launched a task, if the profile tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Launch(i64);
+
+impl Launch {
+    /// A launch of which nothing is told.
+    pub const UNTOLD: Self = Self(i64::MIN);
+
+    /// That at a time, unless it is one that no clock shows.
+    pub fn at(time: Option<i64>) -> Self {
+        time.filter(|time| (-super::LATEST_NS..super::LATEST_NS).contains(time)).map_or(Self::UNTOLD, Self)
+    }
+
+    /// The time.
+    pub fn time(self) -> Option<i64> {
+        (self != Self::UNTOLD).then_some(self.0)
+    }
+}
+
+/// A call of the framework.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its name.
+    pub name: String,
+    /// Its start by the rank's own clock, in nanoseconds.
+    pub start: i64,
+    /// Its end.
+    pub end: i64,
+}
+
+impl Call {
+    /// Whether it fetches input.
+    pub fn fetches_input(&self) -> bool {
+        self.name.contains(LOADER)
+    }
+}
+
+/// The word in the names of calls that fetch input.
+const LOADER: &str = "DataLoader";
+
+/// The shortest call that can be why a device waits, in nanoseconds; those that fetch input may be shorter.
+const LONG_CALL: i64 = 30_000;
+
+/// Whether a call of the framework is kept. Steps span all that a host does.
+pub fn is_kept(name: &str, start: i64, end: i64) -> bool {
+    name.contains(LOADER) || end.saturating_sub(start) >= LONG_CALL && !name.starts_with("ProfilerStep")
 }
 
 /// An operator's executions on a rank.
@@ -62,8 +112,8 @@ pub struct Operators {
     pub spans: Vec<Span>,
     /// Their operators; one may be there several times, with other shapes.
     pub keys: Vec<OperatorKey>,
-    /// Calls of the framework that fetch input: name, start and end.
-    pub loads: Vec<(String, i64, i64)>,
+    /// Calls of the framework that fetch input, or are long, by start.
+    pub calls: Vec<Call>,
 }
 
 /// The properties by which computing tasks count as of one kind.
@@ -81,13 +131,13 @@ pub trait Work {
     fn kind(&mut self, kind: Kind);
 
     /// A computing task of a kind.
-    fn operator(&mut self, kind: usize, start: i64, end: i64);
+    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch);
 
     /// A copy between host and device.
     fn copy(&mut self, word: &str, start: i64, end: i64);
 
-    /// A call of the framework that fetches input.
-    fn load(&mut self, name: &str, start: i64, end: i64);
+    /// A call of the framework that is kept.
+    fn call(&mut self, name: &str, start: i64, end: i64);
 }
 
 /// Hands on what a rank did; what can't be read is missing, as reading the rank has told already.
@@ -124,14 +174,14 @@ impl Work for Summing {
         self.kinds.push((kind.key, rows, Operator::default()));
     }
 
-    fn operator(&mut self, kind: usize, start: i64, end: i64) {
+    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch) {
         let Some((_, rows, operator)) = self.kinds.get_mut(kind).filter(|_| can_last(start, end)) else {
             return;
         };
         operator.count += 1;
         operator.total_ns = operator.total_ns.saturating_add(end - start);
         operator.rows = operator.rows.saturating_add(*rows);
-        self.found.spans.push(Span { start, end, key: kind as u32 });
+        self.found.spans.push(Span { start, end, key: kind as u32, launch });
     }
 
     fn copy(&mut self, _: &str, start: i64, end: i64) {
@@ -139,9 +189,9 @@ impl Work for Summing {
         self.found.copies_ns = self.found.copies_ns.saturating_add(length);
     }
 
-    fn load(&mut self, name: &str, start: i64, end: i64) {
+    fn call(&mut self, name: &str, start: i64, end: i64) {
         if can_last(start, end) {
-            self.found.loads.push((name.to_owned(), start, end));
+            self.found.calls.push(Call { name: name.to_owned(), start, end });
         }
     }
 }
@@ -160,7 +210,7 @@ impl Summing {
             operator.rows = operator.rows.saturating_add(of_kind.rows);
         }
         self.found.spans.sort_unstable();
-        self.found.loads.sort_unstable_by(|a, b| (a.1, a.2, &a.0).cmp(&(b.1, b.2, &b.0)));
+        self.found.calls.sort_unstable_by(|a, b| (a.start, a.end, &a.name).cmp(&(b.start, b.end, &b.name)));
         self.found
     }
 }
@@ -218,12 +268,14 @@ fn from_database(
         });
         infos.insert(id(0), place);
     })?;
-    each_row(database, "TASK", &["globalTaskId", "startNs", "endNs", "taskType"], |row| {
+    let launches = launches(database)?;
+    each_row(database, "TASK", &["globalTaskId", "startNs", "endNs", "taskType", "connectionId"], |row| {
         let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
         match whole(row, 0).and_then(|id| infos.get(&id)) {
             Some(kind) => {
                 *operators += u64::from(can_last(start, end));
-                work.operator(*kind, start, end);
+                let launched = whole(row, 4).and_then(|connection| launches.get(&connection).copied());
+                work.operator(*kind, start, end, Launch::at(launched));
             }
             None => {
                 let word = texts.get(whole(row, 3));
@@ -235,12 +287,25 @@ fn from_database(
     })?;
     each_row(database, "PYTORCH_API", &["name", "startNs", "endNs"], |row| {
         let name = texts.get(whole(row, 0));
-        if name.contains("DataLoader")
-            && let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
+        if let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
+            && is_kept(name, start, end)
         {
-            work.load(name, start, end);
+            work.call(name, start, end);
         }
     })
+}
+
+/// The ends of the host's calls by which tasks are launched, by their connections; of several calls within one
+/// another, that of the last.
+fn launches(database: &rusqlite::Connection) -> rusqlite::Result<NumberMap<i64, i64>> {
+    let mut launches = NumberMap::default();
+    each_row(database, "CANN_API", &["connectionId", "endNs"], |row| {
+        if let (Some(connection), Some(end)) = (whole(row, 0), whole(row, 1)) {
+            let last: &mut i64 = launches.entry(connection).or_insert(end);
+            *last = end.max(*last);
+        }
+    })?;
+    Ok(launches)
 }
 
 fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
@@ -266,7 +331,7 @@ fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
                 work.kind(kind.clone());
                 next
             });
-            work.operator(number, start.0, start.0.saturating_add(duration.0));
+            work.operator(number, start.0, start.0.saturating_add(duration.0), Launch::UNTOLD);
         }
     }
     Some(())

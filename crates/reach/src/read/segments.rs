@@ -16,7 +16,7 @@ const TOLERANCE_NS: i64 = 1000;
 
 /// Derives segments, exposed times and the ends of steps.
 pub fn derive(recording: Recording) -> RankRows {
-    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz, stated } = recording;
+    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz, stated, .. } = recording;
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
     place_steps(&mut steps, &tasks, &collectives);
@@ -30,7 +30,17 @@ pub fn derive(recording: Recording) -> RankRows {
     // Room to grow would be kept for thousands of ranks at once.
     collectives.shrink_to_fit();
     links.shrink_to_fit();
-    RankRows { steps, collectives, finishes, links, compute_ns, idle_ns, operators, frequency_mhz }
+    RankRows {
+        steps,
+        collectives,
+        finishes,
+        links,
+        compute_ns,
+        idle_ns,
+        operators,
+        frequency_mhz,
+        ..RankRows::default()
+    }
 }
 
 /// Takes the time under computing, and with nothing on the device, from a table of steps: without tasks everything
@@ -254,7 +264,7 @@ mod tests {
         }
         for (number, &(start, end)) in collectives.iter().enumerate() {
             let name = format!("hcom_allReduce__1_{number}_1");
-            assert!(recording.collective(&name, 7, 0, start, end - start));
+            recording.collective(&name, 7, 0, start, end - start).expect("a number in its name");
         }
         recording
     }

@@ -355,7 +355,8 @@ impl<'s> PartWriter<'s> {
         let ReadRank { collection, rows, losses: lost, done } = read;
         let rank = collection.rank as i32;
         self.push_rank(collection, &rows, lost.len(), discovery)?;
-        lines::steps(rank, &rows).into_iter().try_for_each(|line| self.steps.push(line))?;
+        let steps = lines::steps(rank, &rows, &mut self.steps.texts);
+        steps.into_iter().try_for_each(|line| self.steps.push(line))?;
         lines::ends(rank, &rows).into_iter().try_for_each(|line| self.ends.push(line))?;
         let links = lines::links(rank, &rows, &mut self.links.texts);
         links.into_iter().try_for_each(|line| self.links.push(line))?;
@@ -425,16 +426,18 @@ impl<'s> PartWriter<'s> {
                         unit,
                         shapes,
                         rows,
+                        launched_ns: None,
                     },
                     tokens,
                 )
             })
             .collect();
         let mut products: BTreeMap<i32, i32> = BTreeMap::new();
-        for &(start_ns, end, kind) in &done.operators {
+        for &(start_ns, end, kind, launch) in &done.operators {
             let Some((line, tokens)) = kinds.get(kind as usize) else { continue };
             let (step, duration_ns) = (rows.step_at(start_ns), end - start_ns);
-            self.operators.push(OperatorLine { step, start_ns, duration_ns, ..*line })?;
+            let launched_ns = launch.time();
+            self.operators.push(OperatorLine { step, start_ns, duration_ns, launched_ns, ..*line })?;
             if let Some(tokens) = tokens {
                 let next = products.entry(step).or_default();
                 self.experts.push(ExpertLine {
@@ -452,7 +455,7 @@ impl<'s> PartWriter<'s> {
             let (step, kind) = (rows.step_at(start_ns), words[word as usize]);
             self.copies.push(CopyLine { rank, step, kind, start_ns, duration_ns: end - start_ns })?;
         }
-        for (start_ns, end, name) in &done.loads {
+        for (start_ns, end, name) in &done.calls {
             let name = self.calls.texts.enter(name);
             self.calls.push(CallLine { rank, name, start_ns: *start_ns, duration_ns: end - start_ns })?;
         }

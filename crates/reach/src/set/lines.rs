@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use super::table::Texts;
 use super::tables::{CollectiveLine, EndLine, LinkLine, StepLine};
-use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, Transport};
+use crate::rows::{
+    CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin, Transport,
+};
 
 /// A rank's steps.
-pub fn steps(rank: i32, rows: &RankRows) -> Vec<StepLine> {
+pub fn steps(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<StepLine> {
+    let origin = texts.enter(rows.origin.name());
     let compute: BTreeMap<i32, i64> = rows.compute_ns.iter().copied().collect();
     let mut lines = Vec::with_capacity(rows.steps.len());
     for (place, step) in rows.steps.iter().enumerate() {
@@ -25,6 +28,7 @@ pub fn steps(rank: i32, rows: &RankRows) -> Vec<StepLine> {
             exposed_ns: parts().fold(0, |sum: i64, row| sum.saturating_add(row.exposed_ns)),
             receive_ns: receives.fold(0, |sum: i64, row| sum.saturating_add(row.duration_ns)),
             idle_ns: rows.idle_ns.get(place).copied().unwrap_or(0),
+            origin,
         });
     }
     lines
@@ -99,7 +103,8 @@ pub fn links(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<LinkLine> {
 }
 
 /// Adds a step to its rank.
-pub fn take_step(rows: &mut RankRows, line: &StepLine) {
+pub fn take_step(rows: &mut RankRows, line: &StepLine, texts: &Texts) {
+    rows.origin = StepsOrigin::of_name(texts.get(line.origin));
     rows.steps.push(StepRow {
         step: line.step,
         start_ns: line.start_ns,

@@ -16,7 +16,7 @@ use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
-use crate::read::{Kind, OperatorKey, Operators, Summing, Work, can_last};
+use crate::read::{Kind, Launch, OperatorKey, Operators, Summing, Work, can_last};
 use crate::rows::{CollectiveType, RankRows};
 use crate::run::{Outline, Run};
 
@@ -196,11 +196,11 @@ impl Set {
         for (rows, rank) in all.iter_mut().zip(&ranks) {
             (rows.operators, rows.frequency_mhz) = self.counts.get(rank).copied().unwrap_or_default();
         }
-        self.each(|line: &StepLine, _| {
+        self.each(|line: &StepLine, texts| {
             let mut lengths = [line.duration_ns, line.idle_ns].into_iter().chain(line.preparing_ns);
             let can_be = lengths.all(can_last_so_long) && line.start_ns.is_none_or(can_begin);
             check(can_be, "a step at an impossible time")?;
-            lines::take_step(&mut all[index(line.rank)?], line);
+            lines::take_step(&mut all[index(line.rank)?], line, texts);
             Ok(())
         })?;
         self.each(|line: &LinkLine, texts| {
@@ -294,7 +294,8 @@ impl Set {
                         sums.kind(Kind { key: OperatorKey { name, op_type, unit }, shapes });
                         next
                     });
-                sums.operator(kind, line.start_ns, line.start_ns.saturating_add(line.duration_ns));
+                let end = line.start_ns.saturating_add(line.duration_ns);
+                sums.operator(kind, line.start_ns, end, Launch::at(line.launched_ns));
             }
         }
         for path in self.files(CopyLine::TABLE, &parts) {
@@ -311,7 +312,7 @@ impl Set {
         for path in self.files(CallLine::TABLE, &parts) {
             for line in file::read::<CallLine>(&path, Some(rank), &mut texts)? {
                 if line.rank == rank as i32 {
-                    sums.load(
+                    sums.call(
                         texts.get(line.name),
                         line.start_ns,
                         line.start_ns.saturating_add(line.duration_ns),

@@ -70,6 +70,8 @@ table! {
         receive_ns: i64,
         /// The time in which nothing ran on the device.
         idle_ns: i64,
+        /// The source of the rank's steps: its profile, the period of its collectives (`inferred`), or none (`whole`).
+        origin: Text,
     }
 }
 
@@ -184,6 +186,8 @@ table! {
         shapes: Text,
         /// The first dimension of the first input: rows, or tokens.
         rows: i64,
+        /// The time when its host had launched it, where the profile tells.
+        launched_ns: Option<i64>,
     }
 }
 
@@ -204,7 +208,7 @@ table! {
 }
 
 table! {
-    /// A call of the framework that fetches input.
+    /// A call of the framework that fetches input, or takes 30 µs or longer.
     CallLine in "calls" {
         /// The rank.
         rank: i32,

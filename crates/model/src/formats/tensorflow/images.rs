@@ -17,7 +17,7 @@ impl Image {
     fn of(net: &mut Network, node: &Node<'_>, name: &str) -> Result<Option<Self>, FormatError> {
         Ok(match node.text("data_format").as_deref().unwrap_or("NHWC") {
             "NHWC" => Some(Self { value: net.image(name)?, is_first: false }),
-            "NCHW" => Some(Self { value: net.plain(name)?, is_first: true }),
+            "NCHW" => Some(Self { value: net.image_of_file(name)?, is_first: true }),
             _ => None,
         })
     }
@@ -105,16 +105,26 @@ fn convolution(
     if let Some(dilations) = image.spatial(&node.ints("dilations")) {
         attributes.push(ints("dilations", dilations));
     }
-    if is_depthwise {
-        let channels = net.known(filter).and_then(|constant| constant.dims.get(2).copied());
-        attributes.push(int("group", channels.unwrap_or(1)));
-    }
+    let depthwise = net.known(filter).and_then(|constant| constant.dims.get(2).copied());
     // Height, width, channels in, channels out.
     let (filter, dims) = net.filter(filter, [3, 2, 0, 1], is_depthwise)?;
+    let groups = match is_depthwise {
+        true => Some(depthwise.unwrap_or(1)),
+        false => dims.and_then(|dims| groups(net, &image, dims)),
+    };
+    attributes.extend(groups.map(|groups| int("group", groups)));
     if let Some([_, _, height, width]) = dims {
         attributes.push(ints("kernel_shape", [height, width]));
     }
     add(net, node, "Conv", &image, vec![image.value.clone(), filter], attributes)
+}
+
+/// The groups of a convolution with a filter of these sizes (channels out, those of a group in, height, width), where
+/// it is known that there are several.
+fn groups(net: &Network, image: &Image, [out, of_group, ..]: [i64; 4]) -> Option<i64> {
+    let channels = net.channels.of(&image.value)?;
+    let groups = channels.checked_div(of_group).filter(|groups| *groups > 1)?;
+    (channels % of_group == 0 && out % groups == 0).then_some(groups)
 }
 
 /// The gradient of a convolution, by which networks make images larger: sizes of the output, filter, image.

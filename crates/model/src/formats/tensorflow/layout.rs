@@ -126,6 +126,9 @@ fn pad(net: &mut Network, node: &Node<'_>, first: &str, widths: &str) -> Result<
     }
     net.emit(&node.name, "Pad", inputs, vec![node.name.to_string()], vec![string("mode", mode)])?;
     net.made(&node.name, value.order, Some(sides.len()));
+    if let (Some([0, 0]), Some(channels)) = (sides.get(1), net.channels.of(&value.name)) {
+        net.channels.note(&node.name, channels);
+    }
     Ok(true)
 }
 

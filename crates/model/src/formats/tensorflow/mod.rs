@@ -10,6 +10,7 @@
 //! | 2 | library of functions |
 //! | 4 | versions: 1 that of the program that made it |
 
+mod channels;
 mod constant;
 mod elementwise;
 mod images;

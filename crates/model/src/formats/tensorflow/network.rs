@@ -12,6 +12,7 @@ use opscope_trace::DataType;
 
 use super::super::FormatError;
 use super::super::assembly::{self, Assembly, Tensor, Told, ints};
+use super::channels::Channels;
 use super::constant::Constant;
 use super::node::Node;
 use crate::proto::{AttributeProto, NodeProto};
@@ -43,6 +44,9 @@ pub(super) struct Network {
     values: HashMap<String, Known>,
     /// Other names of values, each with the value that it stands for.
     same: HashMap<String, String>,
+    /// The sizes of inputs that are images, in the order of the file.
+    images: HashMap<String, [i64; 4]>,
+    pub channels: Channels,
     transpositions: u64,
     pub folded: u64,
     pub kept: Told,
@@ -55,6 +59,8 @@ impl Network {
             constants: HashMap::new(),
             values: HashMap::new(),
             same: HashMap::new(),
+            images: HashMap::new(),
+            channels: Channels::default(),
             transpositions: 0,
             folded: 0,
             kept: Told::default(),
@@ -137,6 +143,9 @@ impl Network {
         let dims = dims.filter(|dims| !dims.is_empty() || node.op != "Placeholder");
         self.values
             .insert(node.name.to_string(), Known { order: Order::Plain, rank: dims.as_ref().map(Vec::len) });
+        if let Some(Ok(sizes)) = dims.as_deref().map(<[i64; 4]>::try_from) {
+            self.images.insert(node.name.to_string(), sizes);
+        }
         self.assembly.input(&node.name, Some(&Tensor { data_type: node.data_type("dtype"), dims }));
     }
 
@@ -157,7 +166,19 @@ impl Network {
             return Ok(name.to_owned());
         }
         self.plain(name)?;
-        self.transposed(&self.root(name), "nchw", &[0, 3, 1, 2])
+        let image = self.transposed(&self.root(name), "nchw", &[0, 3, 1, 2])?;
+        if let Some([.., channels]) = self.images.get(name) {
+            self.channels.note(&image, *channels);
+        }
+        Ok(image)
+    }
+
+    /// The value as it is, an image that has its channels behind the batch in the file.
+    pub fn image_of_file(&mut self, name: &str) -> Result<String, FormatError> {
+        if let Some([_, channels, ..]) = self.images.get(name) {
+            self.channels.note(name, *channels);
+        }
+        self.plain(name)
     }
 
     /// A value that an operator reads element by element together with images; `None` if it can't be brought
@@ -255,6 +276,7 @@ impl Network {
         };
         let other = format!("{name}:{}", if is_depthwise { "depthwise" } else { "oihw" });
         self.assembly.weight(assembly::weight(&other, constant.data_type, &dims));
+        self.channels.note_filter(&other, dims[0]);
         Ok((other, Some(dims)))
     }
 
@@ -300,6 +322,7 @@ impl Network {
             attribute: attributes,
             ..Default::default()
         };
+        self.channels.enter(&node);
         // Names of the file have no colon, and those of parts and transpositions do.
         if name.contains(':') { self.assembly.helper(node) } else { self.assembly.node(node, None) }
     }

@@ -60,6 +60,45 @@ fn images_stay_in_one_order_from_operator_to_operator() {
 }
 
 #[test]
+fn a_convolution_has_the_groups_that_its_image_and_its_filter_tell() {
+    let convolution = |name: &str, inputs: &[&str]| {
+        made::Node::new(name, "Conv2D", inputs).ints("strides", &[1, 1, 1, 1]).text("padding", "SAME")
+    };
+    let (model, shapes) = inferred(&[
+        made::Node::placeholder("image", &[1, 8, 8, 6]),
+        made::Node::constant("first/filter", &[1, 1, 3, 16], 0.5),
+        made::Node::constant("second/filter", &[3, 3, 4, 32], 0.5),
+        made::Node::constant("third/filter", &[1, 1, 48, 8], 0.5),
+        made::Node::constant("bias", &[16], 0.5),
+        convolution("first", &["image", "first/filter"]),
+        made::Node::new("biased", "BiasAdd", &["first", "bias"]),
+        made::Node::new("relu", "Relu", &["biased"]),
+        made::Node::integers("widths", &[0, 0, 1, 1, 1, 1, 0, 0], false),
+        made::Node::new("padded", "Pad", &["relu", "widths"]),
+        convolution("second", &["relu", "second/filter"]),
+        made::Node::integers("axis", &[3], true),
+        made::Node::new("joined", "ConcatV2", &["second", "relu", "axis"]),
+        convolution("third", &["joined", "third/filter"]),
+        convolution("fourth", &["padded", "second/filter"]),
+    ]);
+    let group = |name: &str| model.graph().node_by_name(name).unwrap().attributes.int("group");
+    assert_eq!([group("first"), group("second"), group("fourth")], [Some(2), Some(4), Some(4)]);
+    assert_eq!(group("third"), None, "one that reads all channels has no groups");
+    assert_eq!(dims(&model, &shapes, "third"), [1, 8, 8, 8]);
+    assert_eq!(dims(&model, &shapes, "fourth"), [1, 32, 10, 10]);
+    let cost = Cost::of(&model, &shapes, model.graph().node_by_name("second").unwrap().id);
+    assert_eq!(cost.flops, Some(2 * 64 * 9 * 4 * 32));
+
+    let first = |name: &str, inputs: &[&str]| convolution(name, inputs).text("data_format", "NCHW");
+    let (model, shapes) = inferred(&[
+        made::Node::placeholder("image", &[1, 6, 8, 8]),
+        made::Node::constant("filter", &[1, 1, 3, 16], 0.5),
+        first("first", &["image", "filter"]),
+    ]);
+    assert_eq!(dims(&model, &shapes, "first"), [1, 16, 8, 8]);
+}
+
+#[test]
 fn operators_that_need_the_files_order_get_it_once_for_each_value() {
     let (model, shapes) = inferred(&[
         made::Node::placeholder("x", &[2, 6, 8, 4]),

@@ -47,7 +47,8 @@ Examples:
 
 The folders hold the profile of each rank: a folder *_ascend_pt or *_ascend_ms with databases or text,
 a raw directory PROF_*, a database msprof_*.db, a timeline of PyTorch's that tells its rank (*.json,
-*.json.gz), or a database of opscope's; or, where nothing else is left, the cluster_analysis.db of all.
+*.json.gz), or a database of opscope's; or, where nothing else is left, the cluster_analysis.db or the
+cluster_*.json and .csv of all.
 
 'Costs a step' is what a step would save if this rank or link were as quick as its peers and all else stayed
 as it is; 'alone' is what it would cost in an otherwise healthy run. They differ where one hides another.

@@ -44,6 +44,9 @@ pub fn of_cause(cause: &Cause) -> String {
             say!("{name} runs on the AI CPU, {count:.0} times a step; on its peers not at all")
         }
         Cause::Tokens { times, .. } => say!("{times:.1} times its peers' tokens"),
+        Cause::LargerShapes { operator, times } => {
+            say!("{} has {times:.1} times the rows that it has on its peers", short(&operator.op_type))
+        }
         Cause::OtherWork { operator, count } => {
             say!("{} runs {count:.0} times a step, and on no peer", short(&operator.op_type))
         }
@@ -53,6 +56,18 @@ pub fn of_cause(cause: &Cause) -> String {
         }
         Cause::LateInput { gap_ns, call: None } => {
             say!("nothing runs at a step's begin for {} ms longer than on its peers", milliseconds(*gap_ns))
+        }
+        Cause::HostBound { gap_ns, call: Some(call) } => {
+            let (gap, call) = (milliseconds(*gap_ns), short(call));
+            say!(
+                "its host launches operators late: the device waits {gap} ms longer for them, most of it in {call}"
+            )
+        }
+        Cause::HostBound { gap_ns, call: None } => {
+            let gap = milliseconds(*gap_ns);
+            say!(
+                "its host launches operators late: the device waits {gap} ms longer for them than its peers'"
+            )
         }
         Cause::Copies { excess_ns } => {
             say!("copies between host and device take {} ms longer", milliseconds(*excess_ns))

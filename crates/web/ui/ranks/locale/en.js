@@ -213,6 +213,7 @@ export const en = {
   loss_shifted: "collectives numbered otherwise than on other ranks; aligned",
   loss_stranger: "collectives that don't end with the others' of their number; costs may be wrong",
   loss_cut_step: "has less than half of the collectives that others have; left out for this rank",
+  loss_inferred_steps: "steps that were inferred, from the period in which its collectives come again; the profile tells none",
   loss_no_steps: "tells no steps; the whole recording counts as one",
   clocks_title: "Clocks, beside the first host's",
   ahead: "ahead",

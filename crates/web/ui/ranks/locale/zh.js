@@ -213,6 +213,7 @@ export const zh = {
   loss_shifted: "集合通信的编号与其他 rank 不同；已对齐",
   loss_stranger: "集合通信与同编号的其他 rank 不同时结束；代价可能有误",
   loss_cut_step: "集合通信不足其他 rank 的一半；该 rank 不计入此 step",
+  loss_inferred_steps: "推断的 step，依据其集合通信重复的周期；性能数据没有 step 信息",
   loss_no_steps: "没有 step 信息；整个采集算作一个 step",
   clocks_title: "各主机时钟（相对于第一台）",
   ahead: "超前",

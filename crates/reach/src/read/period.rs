@@ -1,0 +1,228 @@
+//! Steps of a rank of which its profile tells no times: those that its collectives name, or those of the period in which
+//! they come again.
+//!
+//! Each step has the same collectives in the same order in each group: gradients that are reduced, then parameters
+//! that are gathered. The group whose sequence comes again least often tells the steps; others come again within one,
+//! layer by layer. A step ends with the group's collective before the longest pause, which all its members end at the
+//! same time.
+
+use std::collections::BTreeMap;
+
+use super::Recording;
+use crate::rows::{CollectiveRow, CollectiveType, StepRow};
+
+/// How many times its next shorter pause the longest must be, where a period has so few collectives or more.
+const PAUSE_OF_FEW: f64 = 3.0;
+const PAUSE: f64 = 1.5;
+const FEW: usize = 4;
+
+/// Gives a rank its steps, numbered from 1; false where nothing tells them.
+pub fn infer_steps(recording: &mut Recording) -> bool {
+    recording.collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
+    let Some(ends) = ends_of_steps(&recording.collectives) else { return false };
+    let numbers = 1..=ends.len() as i32 + 1;
+    divide(recording, &numbers.collect::<Vec<_>>(), &ends);
+    for row in &mut recording.collectives {
+        row.step = ends.partition_point(|end| *end <= row.start_ns) as i32 + 1;
+    }
+    true
+}
+
+/// Gives a rank the steps that its collectives name; false where they name none.
+pub fn take_named_steps(recording: &mut Recording) -> bool {
+    let mut named: BTreeMap<i32, (i64, i64)> = BTreeMap::new();
+    for row in &recording.collectives {
+        let (first, last) = named.entry(row.step).or_insert((i64::MAX, i64::MIN));
+        (*first, *last) = ((*first).min(row.start_ns), (*last).max(row.end_ns()));
+    }
+    let mut named: Vec<(i64, i64, i32)> =
+        named.into_iter().map(|(step, (first, last))| (first, last, step)).collect();
+    named.sort_unstable();
+    if named.iter().all(|(.., step)| *step == 0) {
+        return false;
+    }
+    let numbers: Vec<i32> = named.iter().map(|(.., step)| *step).collect();
+    // Work before the first collective of a step is of that step.
+    let ends: Vec<i64> = named.windows(2).map(|pair| pair[0].1.min(pair[1].0)).collect();
+    divide(recording, &numbers, &ends);
+    true
+}
+
+/// Enters steps of these numbers, of which each but the last ends at one of these times.
+fn divide(recording: &mut Recording, numbers: &[i32], ends: &[i64]) {
+    let begins = recording.tasks.iter().map(|task| task.start_ns);
+    let begins = begins.chain(recording.collectives.iter().map(|row| row.start_ns));
+    let finishes = recording.tasks.iter().map(|task| task.end_ns);
+    let finishes = finishes.chain(recording.collectives.iter().map(CollectiveRow::end_ns));
+    let (Some(begin), Some(end)) = (begins.min(), finishes.max()) else { return };
+    let mut start = begin;
+    for (step, step_end) in numbers.iter().zip(ends.iter().copied().chain([end])) {
+        let duration_ns = step_end.saturating_sub(start);
+        recording.steps.push(StepRow { step: *step, start_ns: Some(start), duration_ns, preparing_ns: None });
+        start = step_end;
+    }
+}
+
+/// The ends of all steps but the last.
+fn ends_of_steps(collectives: &[CollectiveRow]) -> Option<Vec<i64>> {
+    let mut groups: BTreeMap<u64, Vec<&CollectiveRow>> = BTreeMap::new();
+    for row in collectives {
+        groups.entry(row.group_key).or_default().push(row);
+    }
+    let fewest = groups.values().map(Vec::len).min()?;
+    // Sends and receives pause longest in the middle of a step on some stages of a pipeline.
+    let of_all = groups.values().filter(|rows| rows.iter().all(|row| !row.kind.is_between_two()));
+    let cycles = of_all.filter_map(|rows| Some((rows, cycle(rows)?)));
+    let (rows, (period, first)) = cycles.min_by_key(|(rows, (period, _))| rows.len() / period)?;
+    // What comes again more often than another group communicates at all comes again within a step.
+    if rows.len() / period > fewest {
+        return None;
+    }
+    // What is recorded of a step in part belongs to the one beside it.
+    let begins = (if first == 0 { period } else { first + period }..rows.len()).step_by(period);
+    let begins = begins.filter(|begin| rows.len() - begin >= period);
+    let ends: Vec<i64> = begins.map(|begin| rows[begin - 1].end_ns()).collect();
+    let is_rising = ends.windows(2).all(|pair| pair[0] < pair[1]);
+    (!ends.is_empty() && is_rising).then_some(ends)
+}
+
+/// After how many of a group's collectives all come again, at least twice, and how many of them are of a step that had
+/// begun before.
+fn cycle(rows: &[&CollectiveRow]) -> Option<(usize, usize)> {
+    let whole = |row: &&CollectiveRow| (row.kind, row.bytes);
+    // Bytes of tokens differ from step to step.
+    let kind = |row: &&CollectiveRow| (row.kind, 0);
+    let periods = [period(rows, whole), period(rows, kind)];
+    periods.into_iter().flatten().find_map(|period| Some((period, first_behind_pause(rows, period)?)))
+}
+
+/// The least number of collectives after which all come again, if it is more than one and half of all at most.
+fn period(
+    rows: &[&CollectiveRow],
+    symbol: impl Fn(&&CollectiveRow) -> (CollectiveType, u64),
+) -> Option<usize> {
+    // How many of the last collectives up to each are the first ones again (Knuth, Morris, Pratt).
+    let mut again = vec![0_usize; rows.len()];
+    let mut length = 0;
+    for place in 1..rows.len() {
+        while length > 0 && symbol(&rows[place]) != symbol(&rows[length]) {
+            length = again[length - 1];
+        }
+        length += usize::from(symbol(&rows[place]) == symbol(&rows[length]));
+        again[place] = length;
+    }
+    let period = rows.len() - again.last()?;
+    (period > 1 && 2 * period <= rows.len()).then_some(period)
+}
+
+/// The place within a period behind the longest pause, if that is much longer than the next.
+fn first_behind_pause(rows: &[&CollectiveRow], period: usize) -> Option<usize> {
+    let mut pauses = vec![(0.0, 0.0); period];
+    for (place, pair) in rows.windows(2).enumerate() {
+        let (sum, count) = &mut pauses[(place + 1) % period];
+        *sum += pair[1].start_ns.saturating_sub(pair[0].end_ns()) as f64;
+        *count += 1.0;
+    }
+    let mut means: Vec<(f64, usize)> =
+        pauses.iter().enumerate().map(|(place, (sum, count))| (sum / f64::max(*count, 1.0), place)).collect();
+    means.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (longest, first) = means[0];
+    let times = if period < FEW { PAUSE_OF_FEW } else { PAUSE };
+    (longest > times * means[1].0.max(0.0)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A collective of a group: kind, bytes, start and length in microseconds.
+    fn row(group: u64, kind: CollectiveType, bytes: u64, start: i64, length: i64) -> CollectiveRow {
+        CollectiveRow { bytes, ..CollectiveRow::new(group, 0, kind, 0, start * 1_000, length * 1_000) }
+    }
+
+    /// Steps of 1,000 µs: collectives of each layer in group 1, and at the end three of gradients in group 2.
+    fn recorded(steps: i64) -> Vec<CollectiveRow> {
+        let mut rows = Vec::new();
+        for step in 0..steps {
+            let begin = 10_000 + 1_000 * step;
+            rows.extend((0..8).map(|layer| row(1, CollectiveType::AllReduce, 64, begin + 100 * layer, 20)));
+            rows.push(row(2, CollectiveType::ReduceScatter, 100, begin + 820, 10));
+            rows.push(row(2, CollectiveType::ReduceScatter, 200, begin + 850, 10));
+            rows.push(row(2, CollectiveType::AllGather, 300, begin + 880, 60));
+        }
+        rows
+    }
+
+    fn inferred(collectives: Vec<CollectiveRow>) -> Option<Vec<(i32, i64, i64)>> {
+        let mut recording = Recording { collectives, ..Recording::default() };
+        let step = |it: &StepRow| (it.step, it.start_ns.unwrap_or(0) / 1_000, it.duration_ns / 1_000);
+        infer_steps(&mut recording).then(|| recording.steps.iter().map(step).collect())
+    }
+
+    #[test]
+    fn the_group_that_comes_again_least_often_tells_the_steps() {
+        assert_eq!(
+            inferred(recorded(3)).unwrap(),
+            [(1, 10_000, 940), (2, 10_940, 1_000), (3, 11_940, 1_000)]
+        );
+        let mut recording = Recording { collectives: recorded(2), ..Recording::default() };
+        assert!(infer_steps(&mut recording));
+        let of_second = recording.collectives.iter().filter(|row| row.step == 2).count();
+        assert_eq!((of_second, recording.collectives.len()), (11, 22));
+    }
+
+    #[test]
+    fn steps_that_are_recorded_in_part_belong_to_those_beside_them() {
+        let steps = inferred(recorded(4).split_off(9)).unwrap();
+        assert_eq!(steps, [(1, 10_850, 1_090), (2, 11_940, 1_000), (3, 12_940, 1_000)]);
+        let mut rows = recorded(4);
+        rows.truncate(rows.len() - 2);
+        assert_eq!(inferred(rows).unwrap(), [(1, 10_000, 940), (2, 10_940, 1_000), (3, 11_940, 1_890)]);
+    }
+
+    #[test]
+    fn steps_that_collectives_name_are_theirs() {
+        let mut collectives = recorded(2);
+        collectives.iter_mut().enumerate().for_each(|(place, row)| row.step = 7 + place as i32 / 11);
+        let mut recording = Recording { collectives, ..Recording::default() };
+        assert!(take_named_steps(&mut recording));
+        let steps = recording.steps.iter().map(|it| (it.step, it.start_ns.unwrap_or(0), it.duration_ns));
+        assert_eq!(steps.collect::<Vec<_>>(), [(7, 10_000_000, 940_000), (8, 10_940_000, 1_000_000)]);
+        assert!(!take_named_steps(&mut Recording { collectives: recorded(2), ..Recording::default() }));
+    }
+
+    #[test]
+    fn layers_are_no_steps() {
+        // Gathering and scattering of each layer, with alike pauses between.
+        let layers = |group| {
+            let pair = move |layer: i64| {
+                let begin = 10_000 + 100 * layer;
+                let gather = row(group, CollectiveType::AllGather, 64, begin, 20);
+                [gather, row(group, CollectiveType::ReduceScatter, 64, begin + 60, 20)]
+            };
+            (0..40).flat_map(pair).collect::<Vec<_>>()
+        };
+        assert_eq!(inferred(layers(1)), None);
+        // Another group communicates less often.
+        let mut rows = layers(1);
+        rows.push(row(2, CollectiveType::AllReduce, 1, 12_050, 5));
+        assert_eq!(inferred(rows), None);
+        // A single step, and nothing but alike collectives.
+        assert_eq!(inferred(recorded(1)), None);
+        let alike = (0..50).map(|place| row(1, CollectiveType::AllReduce, 64, 10_000 + 50 * place, 20));
+        assert_eq!(inferred(alike.collect()), None);
+    }
+
+    #[test]
+    fn buckets_of_gradients_tell_steps_alone() {
+        let step = |step: i64| {
+            let begin = 10_000 + 1_000 * step;
+            let bucket = move |(place, bytes): (i64, u64)| {
+                row(1, CollectiveType::AllReduce, bytes, begin + 500 + 80 * place, 40)
+            };
+            [(0, 10), (1, 25), (2, 25), (3, 25), (4, 7)].map(bucket)
+        };
+        let steps = inferred((0..3).flat_map(step).collect()).unwrap();
+        assert_eq!(steps, [(1, 10_500, 360), (2, 10_860, 1_000), (3, 11_860, 1_000)]);
+    }
+}
