@@ -164,6 +164,40 @@ fn a_host_that_launches_late_is_the_reason_of_its_rank_with_the_call_that_holds_
 }
 
 #[test]
+fn options_of_the_recording_that_peers_have_not_are_told() {
+    let place = Place::new();
+    // Texts tell no launches, so the reason of a late host isn't known.
+    place.done(&["sample", "cluster", "-o", ".", "--format", "text", "--fault", "host-bound=5:80us"]);
+    let collection = "cluster_8_ranks_seed_1/text";
+    let why = |folder: &str| {
+        let answer = place.done(&["cluster", folder, "--json"]).json();
+        answer["suspects"][0]["evidence"]["causes"].clone()
+    };
+    assert_eq!(why(collection), serde_json::json!([{"cause": "unknown", "explains_ns": 0}]));
+    let mut folders: Vec<_> =
+        std::fs::read_dir(place.path(collection)).unwrap().map(|it| it.unwrap().path()).collect();
+    folders.sort();
+    for (rank, folder) in folders.iter().enumerate() {
+        let path = folder.join(format!("profiler_info_{rank}.json"));
+        let mut info: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        info["config"]["common_config"]["with_stack"] = (rank == 5).into();
+        std::fs::write(path, info.to_string()).unwrap();
+    }
+    let options = serde_json::json!([{"option": "with_stack", "here": "true", "peers": "false"}]);
+    let causes = why(collection);
+    assert_eq!((&causes[0]["cause"], &causes[1]["cause"]), (&"unknown".into(), &"collected".into()));
+    assert_eq!(causes[1]["options"], options);
+    let text = place.done(&["cluster", collection]).stdout;
+    assert!(
+        text.contains("other options than its peers") && text.contains("with_stack: true (false)"),
+        "{text}"
+    );
+    assert!(place.done(&["cluster", collection, "--lang", "zh"]).stdout.contains("采集选项与同类不同"));
+    place.done(&["cluster", "import", collection, "-o", "set"]);
+    assert_eq!(why("set"), causes);
+}
+
+#[test]
 fn whoever_would_have_the_tokens_instead_is_told() {
     let place = Place::new();
     place.done(&[

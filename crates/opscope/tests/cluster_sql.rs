@@ -28,6 +28,8 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
         place.fails(1, &says, &["cluster", "sql", "set", statement]);
     }
+    let explain = format!("EXPLAIN {ranks}");
+    place.fails(1, &[&explain], &["cluster", "sql", "set", "--explain", "SELECT count(*) FROM ranks"]);
 }
 
 #[test]
@@ -129,6 +131,12 @@ for statement in json.load(sys.stdin):
         assert!(tables.contains(&json!({"table_name": "operators"})), "{tables:?}");
         let explained = place.done(&asking("EXPLAIN SELECT count(*) FROM operators", &[])).stdout;
         assert!(explained.contains("operators"), "{explained}");
+        let explained =
+            place.done(&asking("-- How many.\nSELECT count(*) FROM operators", &["--explain"])).stdout;
+        let lines: Vec<&str> = explained.lines().collect();
+        assert!(lines.contains(&"logical plan") && lines.contains(&"physical plan"), "{explained}");
+        assert!(explained.contains("operators/run=run"), "the plan names the files: {explained}");
+        place.fails(2, &["--explain", "STATEMENT"], &["cluster", "sql", "set", "--explain"]);
     }
 
     /// Paths and contents of all files below a folder.

@@ -1,6 +1,7 @@
 //! Why a rank is slower than its peers, by its own operators beside theirs.
 
 use crate::clocks::median;
+use crate::discover::collected::{self, Options, OtherOption};
 use crate::host_gaps;
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
@@ -104,6 +105,11 @@ pub enum Cause {
     NotRecorded {
         /// The use and type of the collectives in which they wait.
         slows: Vec<String>,
+    },
+    /// It was recorded with other options than its peers, which cost time. How much isn't known.
+    Collected {
+        /// The options.
+        options: Vec<OtherOption>,
     },
     /// None of the known reasons.
     Unknown,
@@ -270,6 +276,7 @@ fn explain_rank(
             found.insert(0, Explanation { cause, explains_ns: 0.0 });
         }
     }
+    found.extend(side.collected());
     let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
     let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();
     Evidence { causes: found, differences, peers, of_rank: None }
@@ -443,6 +450,13 @@ impl Side<'_> {
         let call = loads.find(spans).map(|call| call.name.clone());
         (gap_ns > 0.0)
             .then_some(Explanation { cause: Cause::LateInput { gap_ns, call }, explains_ns: gap_ns })
+    }
+
+    /// Other options of the recording.
+    fn collected(&self) -> Option<Explanation> {
+        let of_peers: Vec<&Options> = self.chosen.iter().map(|it| &self.run.ranks[*it].collected).collect();
+        let options = collected::differing(&self.run.ranks[self.rank].collected, &of_peers);
+        (!options.is_empty()).then_some(Explanation { cause: Cause::Collected { options }, explains_ns: 0.0 })
     }
 
     /// The gaps of a rank in which its device waits for its host, but for those at the begins of steps.

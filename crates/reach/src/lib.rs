@@ -83,6 +83,7 @@ pub use collectives::{
     CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, Standing, collectives, group_of,
     instances, matrix, standings,
 };
+pub use discover::collected::OtherOption;
 pub use discover::{
     Collection, Discovery, Group, Outputs, Role, discover, discover_of_any_job, group_key, key_of_text,
 };

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::discover::collected::Options;
 use crate::discover::{Discovery, Role};
 use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin};
 
@@ -16,6 +17,8 @@ pub struct Rank {
     pub host: usize,
     /// The device's number on its host.
     pub device: Option<u32>,
+    /// The options that it was recorded with.
+    pub collected: Options,
     /// Its rows of [`Run::events`], in the order of starts.
     pub events: Range<usize>,
     /// Its steps.
@@ -234,6 +237,7 @@ impl Run {
                 number: collection.rank,
                 host: run.hosts.iter().position(|host| *host == collection.host).unwrap_or(0),
                 device: collection.device,
+                collected: Options::clone(&collection.collected),
                 events: first..first + count,
                 steps: Vec::new(),
                 origin: StepsOrigin::default(),

@@ -16,7 +16,7 @@ use crate::read::{RESULT_TEXTS, Recording};
 /// The name of the database.
 pub const RESULTS_DATABASE: &str = "cluster_analysis.db";
 
-/// What is left of a rank among the results.
+/// A rank as far as the results have it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// The database, or the folder of the texts.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::collected::options_of;
 use super::found::Found;
 use super::{Outputs, metadata, name_of, raw};
 use crate::database;
@@ -38,7 +39,7 @@ pub fn look_at(folder: &Path) -> Found {
     if found.outputs.is_empty() {
         raw::look_within(folder, &mut found);
     }
-    let mut said: Vec<Option<u32>> = ranks_of_info(folder);
+    let mut said: Vec<Option<u32>> = take_info(folder, &mut found);
     said.push(of_database);
     let mut of_files = json(&folder.join("profiler_metadata.json"), &mut found.losses);
     said.push(found.rank);
@@ -83,8 +84,9 @@ fn parts_of(name: &str) -> (String, String) {
     }
 }
 
-/// The ranks that the files `profiler_info_N.json` name, in their names and in what they hold.
-fn ranks_of_info(folder: &Path) -> Vec<Option<u32>> {
+/// Takes what the files `profiler_info_N.json` say of the recording; returns the ranks that they name, in their names
+/// and within.
+fn take_info(folder: &Path, found: &mut Found) -> Vec<Option<u32>> {
     let mut ranks = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -93,7 +95,8 @@ fn ranks_of_info(folder: &Path) -> Vec<Option<u32>> {
         };
         ranks.push(number.strip_prefix('_').and_then(|number| number.parse().ok()));
         let said = json(&entry.path(), &mut Vec::new());
-        ranks.push(said.and_then(|said| metadata::number(&said, "rank_id")));
+        ranks.push(said.as_ref().and_then(|said| metadata::number(said, "rank_id")));
+        found.collected.extend(said.as_ref().map(options_of).unwrap_or_default());
     }
     ranks
 }

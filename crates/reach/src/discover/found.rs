@@ -18,6 +18,8 @@ pub struct Found {
     pub device: Option<u32>,
     /// The time in the place's name, as digits.
     pub taken: String,
+    /// The options that it was recorded with.
+    pub collected: BTreeMap<String, String>,
     pub outputs: Outputs,
     pub groups: BTreeMap<u64, Group>,
     pub world_size: Option<u32>,
@@ -36,6 +38,7 @@ impl Found {
             host: String::new(),
             device: None,
             taken: String::new(),
+            collected: BTreeMap::new(),
             outputs: Outputs::default(),
             groups: BTreeMap::new(),
             world_size: None,

@@ -10,6 +10,7 @@
 //! | parts of `cluster_communication.json` and the like, likewise | `result_texts` | `read::from_result_texts` |
 
 mod cluster_results;
+pub(crate) mod collected;
 mod collection;
 mod found;
 pub(crate) mod jobs;
@@ -42,6 +43,8 @@ pub struct Collection {
     pub device: Option<u32>,
     /// The time in the folder's name, as digits; empty if there is none.
     pub taken: String,
+    /// The options that it was recorded with, as far as it tells them.
+    pub collected: collected::Options,
     /// The form that most of it is read from.
     pub format: Format,
     /// Its files.
@@ -228,6 +231,7 @@ fn discover_if(
     let found = found.into_iter().flatten().collect();
     let chosen = one_of_each_rank(found, &mut discovery.losses)?;
     check(&chosen)?;
+    let mut shared = collected::Shared::default();
     for (rank, mut one) in chosen {
         discovery.losses.append(&mut one.losses);
         for (key, group) in one.groups {
@@ -243,6 +247,7 @@ fn discover_if(
             host: one.host,
             device: one.device,
             taken: one.taken,
+            collected: shared.one(one.collected),
             format: one.outputs.format(),
             outputs: one.outputs,
         });

@@ -74,11 +74,11 @@ fn ends_of_steps(collectives: &[CollectiveRow]) -> Option<Vec<i64>> {
     let of_all = groups.values().filter(|rows| rows.iter().all(|row| !row.kind.is_between_two()));
     let cycles = of_all.filter_map(|rows| Some((rows, cycle(rows)?)));
     let (rows, (period, first)) = cycles.min_by_key(|(rows, (period, _))| rows.len() / period)?;
-    // What comes again more often than another group communicates at all comes again within a step.
+    // Collectives that come again more often than another group communicates at all do so within a step.
     if rows.len() / period > fewest {
         return None;
     }
-    // What is recorded of a step in part belongs to the one beside it.
+    // A step that is recorded in part belongs to the one beside it.
     let begins = (if first == 0 { period } else { first + period }..rows.len()).step_by(period);
     let begins = begins.filter(|begin| rows.len() - begin >= period);
     let ends: Vec<i64> = begins.map(|begin| rows[begin - 1].end_ns()).collect();

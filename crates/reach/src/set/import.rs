@@ -17,6 +17,7 @@ use super::tables::{
     StepLine,
 };
 use super::{RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole};
+use crate::discover::collected;
 use crate::discover::jobs::{Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Role, discover};
 use crate::error::{Loss, ReachError};
@@ -393,6 +394,8 @@ impl<'s> PartWriter<'s> {
             source: texts.enter(&collection.folder.display().to_string()),
             format: texts.enter(collection.format.name()),
             taken: texts.enter(&collection.taken),
+            level: texts.enter(collection.collected.get("profiler_level").map_or("", String::as_str)),
+            collected: texts.enter(&collected::to_text(&collection.collected)),
             steps: rows.steps.len() as i64,
             collectives: rows.collectives.len() as i64,
             operators: rows.operators as i64,

@@ -12,6 +12,7 @@ use super::tables::{
     OperatorLine, RankLine, StepLine,
 };
 use super::{SetError, is_set};
+use crate::discover::collected;
 use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
@@ -148,6 +149,7 @@ impl Set {
         }
         let mut collections: BTreeMap<u32, Collection> = BTreeMap::new();
         let mut counts = BTreeMap::new();
+        let mut shared = collected::Shared::default();
         self.each(|line: &RankLine, texts| {
             let rank = u32::try_from(line.rank).map_err(|_| format!("a rank {}", line.rank))?;
             let collection = Collection {
@@ -156,6 +158,7 @@ impl Set {
                 host: texts.get(line.host).to_owned(),
                 device: line.device.and_then(|device| u32::try_from(device).ok()),
                 taken: texts.get(line.taken).to_owned(),
+                collected: shared.one(collected::of_text(texts.get(line.collected))),
                 format: Format::of_name(texts.get(line.format)),
                 outputs: Outputs::default(),
             };

@@ -28,6 +28,10 @@ table! {
         format: Text,
         /// The time in the folder's name.
         taken: Text,
+        /// The level of the profiler, as the options have it.
+        level: Text,
+        /// The options that it was recorded with, as an object of JSON; empty where the profile doesn't tell.
+        collected: Text,
         /// Its steps.
         steps: i64,
         /// Its collectives.

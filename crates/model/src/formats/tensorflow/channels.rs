@@ -44,14 +44,14 @@ const KEPT: [&str; 35] = [
     "Not",
 ];
 
-/// Those that bring their inputs to one shape.
+/// Operators that bring their inputs to one shape.
 const TOGETHER: [&str; 8] = ["Add", "Div", "Max", "Min", "Mul", "Pow", "Sub", "Sum"];
 
 /// The channels of images, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Channels {
     of_values: HashMap<String, i64>,
-    /// Those of the images that filters make, by the filters' names.
+    /// The channels of the images that filters make, by the names of these.
     of_filters: HashMap<String, i64>,
 }
 

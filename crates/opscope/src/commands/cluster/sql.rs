@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
+use opscope_formats::sqlite::Value;
 use opscope_reach::{Dialect, Set, SetTable, in_dialect};
 use opscope_say::say;
 
@@ -14,7 +15,7 @@ use crate::commands::form::FormArguments;
 use crate::commands::limit;
 use crate::exit::{Exit, UsageError};
 use crate::report::{Table, TableCell, TableColumn, cluster, rows};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +23,7 @@ Examples:
   opscope cluster sql set 'SELECT rank, sum(duration_ns) FROM operators GROUP BY rank ORDER BY 2 DESC'
   opscope cluster sql set \"$(opscope cluster queries waits)\" --csv > waits.csv
   opscope cluster queries links | opscope cluster sql set -
+  opscope cluster sql set --explain 'SELECT max(end_ns) FROM instances'    the engine's plan for it
   opscope cluster sql /shared/set --engine ballista://head:50050 'SELECT count(*) FROM operators'
 
 A statement reads the set's tables and does nothing else. It holds 256 MiB of rows (--memory), puts
@@ -69,6 +71,10 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", value_parser = limit)]
     timeout: Option<Duration>,
 
+    /// Print how the engine would carry the statement out, and don't
+    #[arg(long, requires = "statement")]
+    explain: bool,
+
     #[command(flatten)]
     form: FormArguments,
 }
@@ -89,6 +95,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
     let Some(engine) = engine::open(&set, &arguments.engine, bounds)? else {
         let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
+        let asked = if arguments.explain { format!("EXPLAIN {asked}") } else { asked };
         bail!(
             "{}",
             say!(
@@ -100,8 +107,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     for line in cluster::losses_lines(&set.losses) {
         terminal.warn(&line);
     }
+    let statement = if arguments.explain { format!("EXPLAIN {statement}") } else { statement };
     let asked = engine::statement(&engine, &statement);
     let answered = match arguments.form {
+        FormArguments { csv: false, json: false, markdown: false } if arguments.explain => {
+            print_plans(&asked, terminal)
+        }
         FormArguments { csv: true, .. } => rows::print_csv(&asked),
         FormArguments { json: true, .. } => {
             rows::print_json(&asked, 1, set.losses.iter().map(cluster::loss_json).collect())
@@ -116,6 +127,24 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         false => error,
     })?;
     Ok(Exit::Done)
+}
+
+/// Prints the plans of an explained statement, each below its name.
+fn print_plans(asked: &impl rows::Asked, terminal: &Terminal) -> anyhow::Result<()> {
+    let mut text = String::new();
+    asked.ask(&mut |_| Ok(()), &mut |row| {
+        let mut cells = row.into_iter().map(|cell| match cell {
+            Value::Text(text) => text,
+            other => format!("{other:?}"),
+        });
+        let (name, plan) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        for line in std::iter::once(name.replace('_', " ").as_str()).chain(plan.lines()) {
+            text.push_str(&printable(line));
+            text.push('\n');
+        }
+        Ok(())
+    })?;
+    Ok(terminal.print(&text)?)
 }
 
 /// The tables with their columns.

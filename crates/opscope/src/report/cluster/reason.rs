@@ -1,6 +1,6 @@
 //! The reasons of suspects in a sentence each.
 
-use opscope_reach::{Cause, Evidence};
+use opscope_reach::{Cause, Evidence, OtherOption};
 use opscope_say::{say, word};
 
 use super::{listed, milliseconds};
@@ -87,6 +87,13 @@ pub fn of_cause(cause: &Cause) -> String {
                 "others wait for it, or for a link of its, in {}; without its profile nothing tells why",
                 slows.join(", ")
             )
+        }
+        Cause::Collected { options } => {
+            let option = |it: &OtherOption| {
+                format!("{}: {} ({})", short(&it.option), short(&it.here), short(&it.peers))
+            };
+            let options = options.iter().map(option).collect::<Vec<_>>().join(", ");
+            say!("it was recorded with other options than its peers (theirs in brackets): {options}")
         }
         Cause::NoOperators => word("its profile has no operators, which reasons are found by").to_owned(),
         Cause::Unknown => {
