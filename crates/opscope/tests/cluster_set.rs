@@ -464,6 +464,19 @@ fn a_rank_with_more_tokens_leads_its_group_of_experts() {
     let groups = answer["groups"].as_array().unwrap();
     let led = groups.iter().find(|group| group["most"] == 3).expect("its group");
     assert!(led["imbalance"].as_f64().unwrap() > 0.4 && led["loses_ns"].as_i64().unwrap() > 0, "{led:#}");
+    // Products of a group, together, are what the group has and loses.
+    let products = place.done(&["cluster", "experts", &folder, "--by", "product", "--json"]).json();
+    let products = products["products"].as_array().unwrap();
+    let group = groups.iter().position(|group| group["most"] == 3).unwrap();
+    let of_group: Vec<&Value> = products.iter().filter(|it| it["group"] == group).collect();
+    let sum = |column: &str| of_group.iter().map(|it| it[column].as_f64().unwrap()).sum::<f64>();
+    let mean = (tokens(1) + tokens(3)) / 2.0;
+    assert!((sum("tokens") / mean - 1.0).abs() < 1e-9, "{} and {mean}", sum("tokens"));
+    assert!((sum("loses_ns") / led["loses_ns"].as_f64().unwrap() - 1.0).abs() < 0.02, "{}", sum("loses_ns"));
+    assert!(of_group.iter().all(|it| it["most"] == 3 && it["ranks"] == 2), "{of_group:#?}");
+    let printed = place.done(&["cluster", "experts", &folder, "--by", "product", "--top", "3"]).stdout;
+    assert_eq!(printed.lines().count(), 5, "{printed}");
+    place.fails(2, &["--by product"], &["cluster", "experts", &folder, "--top", "3"]);
 }
 
 /// Runs statements on DuckDB and prints a line of JSON for each: its rows.

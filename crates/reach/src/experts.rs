@@ -53,6 +53,30 @@ pub struct ExpertsGroup {
     pub loses_ns: f64,
 }
 
+/// A product of the experts of a group, such as one of a layer: profiles number no layers, but products of all ranks
+/// come in one order. Figures are means over steps.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ExpertsProduct {
+    /// The group, by its place among [`Experts::groups`].
+    pub group: usize,
+    /// How manieth product of a step it is.
+    pub place: i32,
+    /// How many ranks have it.
+    pub ranks: usize,
+    /// The rank with the most tokens in it.
+    pub most: u32,
+    /// The mean of a rank's tokens.
+    pub tokens: f64,
+    /// By how much the tokens of that rank exceed the mean, as a share of it.
+    pub imbalance: f64,
+    /// The longest time of a rank.
+    #[serde(serialize_with = "crate::rows::whole_ns")]
+    pub longest_ns: f64,
+    /// The part of it by which it exceeds the mean.
+    #[serde(serialize_with = "crate::rows::whole_ns")]
+    pub loses_ns: f64,
+}
+
 /// The experts of all ranks.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Experts {
@@ -60,6 +84,32 @@ pub struct Experts {
     pub ranks: Vec<ExpertsRow>,
     /// The groups that they share them in.
     pub groups: Vec<ExpertsGroup>,
+    /// The products of each group, in the order of a step.
+    pub products: Vec<ExpertsProduct>,
+}
+
+/// The tokens and times of a product, by rank, each with how many steps have it.
+type OfRanks = BTreeMap<u32, (f64, f64, f64)>;
+
+/// A product as a line.
+fn product(group: usize, place: i32, of_ranks: &OfRanks) -> ExpertsProduct {
+    let means = of_ranks.iter().map(|(rank, (tokens, time, steps))| (*rank, tokens / steps, time / steps));
+    let means: Vec<(u32, f64, f64)> = means.collect();
+    let count = means.len().max(1) as f64;
+    let tokens = means.iter().map(|(_, tokens, _)| tokens).sum::<f64>() / count;
+    let mean_ns = means.iter().map(|(.., time)| time).sum::<f64>() / count;
+    let most = means.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    let longest_ns = means.iter().map(|(.., time)| *time).fold(0.0, f64::max);
+    ExpertsProduct {
+        group,
+        place,
+        ranks: means.len(),
+        most: most.map_or(0, |(rank, ..)| *rank),
+        tokens,
+        imbalance: most.map_or(0.0, |(_, most, _)| if tokens > 0.0 { most / tokens - 1.0 } else { 0.0 }),
+        longest_ns,
+        loses_ns: longest_ns - mean_ns,
+    }
 }
 
 /// Puts products together by rank and group.
@@ -69,6 +119,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
     let group_of = |rank: u32| declared.iter().position(|ranks| ranks.contains(&rank));
     let mut by_rank: BTreeMap<u32, (Vec<i32>, f64, f64, f64)> = BTreeMap::new();
     let mut by_place: BTreeMap<(Option<usize>, i32, i32), Vec<i64>> = BTreeMap::new();
+    let mut by_product: BTreeMap<(Option<usize>, i32), OfRanks> = BTreeMap::new();
     for row in rows {
         let (steps, products, tokens, time) = by_rank.entry(row.rank).or_default();
         if steps.last() != Some(&row.step) && !steps.contains(&row.step) {
@@ -77,7 +128,12 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         *products += 1.0;
         *tokens += row.tokens as f64;
         *time += row.duration_ns as f64;
-        by_place.entry((group_of(row.rank), row.step, row.place)).or_default().push(row.duration_ns);
+        let group = group_of(row.rank);
+        by_place.entry((group, row.step, row.place)).or_default().push(row.duration_ns);
+        let of_rank = by_product.entry((group, row.place)).or_default().entry(row.rank).or_default();
+        of_rank.0 += row.tokens as f64;
+        of_rank.1 += row.duration_ns as f64;
+        of_rank.2 += 1.0;
     }
     let mut ranks: Vec<ExpertsRow> = by_rank
         .iter()
@@ -94,7 +150,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
     let mut keys: Vec<Option<usize>> = ranks.iter().map(|row| row.group).collect();
     keys.sort_unstable();
     keys.dedup();
-    let mut groups = Vec::new();
+    let (mut groups, mut products) = (Vec::new(), Vec::new());
     for (number, key) in keys.into_iter().enumerate() {
         let members: Vec<usize> = (0..ranks.len()).filter(|it| ranks[*it].group == key).collect();
         let mean = members.iter().map(|it| ranks[*it].tokens).sum::<f64>() / members.len() as f64;
@@ -109,10 +165,12 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
             imbalance: most.map_or(0.0, |it| if mean > 0.0 { ranks[it].tokens / mean - 1.0 } else { 0.0 }),
             loses_ns: lost.sum::<f64>() / steps.len().max(1) as f64,
         });
+        let of_group = by_product.range((key, i32::MIN)..=(key, i32::MAX));
+        products.extend(of_group.map(|((_, place), of_ranks)| product(number, *place, of_ranks)));
         for it in members {
             ranks[it].times_mean = if mean > 0.0 { ranks[it].tokens / mean } else { 1.0 };
             ranks[it].group = key.map(|_| number);
         }
     }
-    Experts { ranks, groups }
+    Experts { ranks, groups, products }
 }

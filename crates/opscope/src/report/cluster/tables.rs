@@ -1,6 +1,6 @@
 //! Answers that are tables: where steps go, collectives, links, one collective, experts.
 
-use opscope_reach::{CollectivesRow, Experts, InstanceParts, MatrixRow, SummaryRow};
+use opscope_reach::{CollectivesRow, Experts, ExpertsProduct, InstanceParts, MatrixRow, SummaryRow};
 use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Map, Value};
@@ -245,6 +245,40 @@ pub fn instance_tables(found: &[InstanceParts]) -> Vec<Named> {
 /// A time that may be microseconds only.
 fn fine(nanoseconds: f64) -> TableCell {
     TableCell::new(units::duration(opscope_trace::Nanoseconds(whole(nanoseconds))), whole(nanoseconds))
+}
+
+/// The products of experts, those first that lose most, at most so many.
+pub fn products_table(found: &Experts, most: usize) -> Named {
+    let mut table = Table::new([
+        number("group", "group"),
+        number("product", "place"),
+        number("ranks", "ranks"),
+        number("tokens of a rank", "tokens"),
+        number("most tokens", "most"),
+        number("more than the mean", "imbalance"),
+        number("longest", "longest_ns"),
+        number("loses at most", "loses_ns"),
+    ]);
+    let mut products: Vec<&ExpertsProduct> = found.products.iter().collect();
+    products
+        .sort_by(|a, b| b.loses_ns.total_cmp(&a.loses_ns).then((a.group, a.place).cmp(&(b.group, b.place))));
+    for row in products.into_iter().take(most) {
+        table.row([
+            TableCell::new(row.group.to_string(), row.group as u64),
+            TableCell::new(row.place.to_string(), row.place),
+            TableCell::new(row.ranks.to_string(), row.ranks as u64),
+            TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
+            TableCell::new(say!("rank {}", row.most), row.most),
+            share(row.imbalance),
+            time(row.longest_ns),
+            time(row.loses_ns),
+        ]);
+    }
+    Named {
+        key: "products",
+        heading: Some(word("Products of experts, those first that lose most").to_owned()),
+        table,
+    }
 }
 
 /// Experts by rank, and by group.
