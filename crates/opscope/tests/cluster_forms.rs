@@ -255,7 +255,12 @@ fn texts_that_are_left_of_all_ranks_tell_who_costs_how_much() {
     let without = answer(&place, "results");
     assert_eq!((&without["step_ns"], &without["account"]), (&whole["step_ns"], &whole["account"]));
     fs::remove_file(text("communication_group.json")).unwrap();
-    place.done(&["cluster", "results"]);
+    let named = |answer: &Value| costs(answer).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(
+        named(&answer(&place, "results")),
+        named(&without),
+        "groups stand beside their collectives as well"
+    );
     for name in
         ["cluster_communication.json", "cluster_step_trace_time.csv", "cluster_communication_matrix.json"]
     {
@@ -273,11 +278,10 @@ fn steps_that_no_profile_tells_are_inferred_from_collectives_that_come_again() {
     let told = answer(&place, collection);
     let remark = "steps that were inferred";
     assert!(!place.done(&["cluster", collection]).stderr.contains(remark));
-    for (database, rank) in databases(&place.path(collection)).iter().zip(0..) {
-        let connection = rusqlite::Connection::open(database).unwrap();
+    for database in databases(&place.path(collection)) {
+        let connection = rusqlite::Connection::open(&database).unwrap();
         connection.execute("DROP TABLE STEP_TIME", []).unwrap();
         fs::remove_file(database.with_file_name("analysis.db")).unwrap();
-        assert_eq!(databases(&place.path(collection)).len(), 16, "rank {rank}");
     }
     let found = place.done(&["cluster", collection]);
     let text = found.stderr.clone() + &found.stdout;
@@ -297,6 +301,36 @@ fn steps_that_no_profile_tells_are_inferred_from_collectives_that_come_again() {
     let found = place.done(&["cluster", collection]);
     assert!(found.stderr.contains("the whole recording counts as one"), "{}", found.stderr);
     assert!(!found.stderr.contains(remark), "{}", found.stderr);
+}
+
+#[test]
+fn operators_are_there_though_what_tells_of_their_host_is_damaged() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--fault", "ai-cpu=5:1.5ms"]);
+    let collection = "cluster_8_ranks_seed_1/db";
+    let causes = |folder: &str| answer(&place, folder)["suspects"][0]["evidence"]["causes"].clone();
+    let whole = causes(collection);
+    assert_eq!(whole[0]["cause"], "ai_cpu");
+    let database = &databases(&place.path(collection))[5];
+    let connection = rusqlite::Connection::open(database).unwrap();
+    // A call that fetches input at a time that no sum has room for.
+    let insert = "INSERT INTO PYTORCH_API (startNs, endNs, name) \
+                  SELECT '-3000000000000000000', '-2999999999990000000', id FROM STRING_IDS WHERE value LIKE '%DataLoader%'";
+    assert_eq!(connection.execute(insert, []).unwrap(), 1);
+    assert_eq!(causes(collection), whole);
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap() as usize;
+    let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'CANN_API'");
+    let size = number("PRAGMA page_size");
+    drop(connection);
+    let mut bytes = fs::read(database).unwrap();
+    bytes[(root - 1) * size..][..8].fill(0xff);
+    fs::write(database, bytes).unwrap();
+    assert_eq!(causes(collection), whole);
+    let told = "cut or damaged";
+    assert!(place.done(&["cluster", collection]).stderr.contains(told));
+    let imported = place.done(&["cluster", "import", collection, "-o", "set"]);
+    assert!(imported.stderr.contains(told), "{}", imported.stderr);
+    assert_eq!(causes("set"), whole);
 }
 
 #[test]

@@ -443,11 +443,9 @@ impl Side<'_> {
         let peers = self.chosen.iter().zip(self.others);
         let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.gaps(*rank, it))).collect();
         let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
-        let spans = |call: &&Call| {
-            own.iter().any(|gap| 2 * (call.end.min(gap.1) - call.start.max(gap.0)) > gap.1 - gap.0)
-        };
+        let spans = |call: &&Call| own.iter().any(|gap| host_gaps::spans_most(call, *gap));
         let mut loads = self.own.calls.iter().filter(|call| call.fetches_input());
-        let call = loads.find(spans).map(|call| call.name.clone());
+        let call = loads.find(spans).map(|call| call.name.to_string());
         (gap_ns > 0.0)
             .then_some(Explanation { cause: Cause::LateInput { gap_ns, call }, explains_ns: gap_ns })
     }
@@ -464,8 +462,10 @@ impl Side<'_> {
         let rank = &self.run.ranks[rank];
         let events = self.run.events[rank.events.clone()].iter();
         let events = events.map(|event| (event.start_ns, event.start_ns.saturating_add(event.duration_ns)));
+        let mut others: Vec<(i64, i64)> = events.chain(operators.copies.iter().copied()).collect();
+        others.sort_unstable();
         let steps: Vec<i64> = rank.steps.iter().filter_map(|step| step.start_ns).collect();
-        host_gaps::of(&operators.spans, events, &steps)
+        host_gaps::of(&operators.spans, &others, &steps)
     }
 
     fn host_bound(&self) -> Option<Explanation> {

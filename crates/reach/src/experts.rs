@@ -69,7 +69,7 @@ pub struct ExpertsProduct {
     pub tokens: f64,
     /// By how much the tokens of that rank exceed the mean, as a share of it.
     pub imbalance: f64,
-    /// The longest time of a rank.
+    /// The longest time of a rank in each step.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub longest_ns: f64,
     /// The part of it by which it exceeds the mean.
@@ -88,28 +88,38 @@ pub struct Experts {
     pub products: Vec<ExpertsProduct>,
 }
 
-/// The tokens and times of a product, by rank, each with how many steps have it.
-type OfRanks = BTreeMap<u32, (f64, f64, f64)>;
+/// A product in all steps.
+#[derive(Default)]
+struct OfSteps {
+    /// The tokens of each rank, with how many steps have it.
+    tokens: BTreeMap<u32, (f64, f64)>,
+    /// The sums over steps of the longest time, and of its excess over the mean.
+    longest_ns: f64,
+    loses_ns: f64,
+}
 
-/// A product as a line.
-fn product(group: usize, place: i32, of_ranks: &OfRanks) -> ExpertsProduct {
-    let means = of_ranks.iter().map(|(rank, (tokens, time, steps))| (*rank, tokens / steps, time / steps));
-    let means: Vec<(u32, f64, f64)> = means.collect();
-    let count = means.len().max(1) as f64;
-    let tokens = means.iter().map(|(_, tokens, _)| tokens).sum::<f64>() / count;
-    let mean_ns = means.iter().map(|(.., time)| time).sum::<f64>() / count;
+/// A product as a line, of so many steps. Another rank may lead in each of them.
+fn product(group: usize, place: i32, of: &OfSteps, steps: f64) -> ExpertsProduct {
+    let means = of.tokens.iter().map(|(rank, (tokens, count))| (*rank, tokens / count));
+    let means: Vec<(u32, f64)> = means.collect();
+    let tokens = means.iter().map(|(_, tokens)| tokens).sum::<f64>() / means.len().max(1) as f64;
     let most = means.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-    let longest_ns = means.iter().map(|(.., time)| *time).fold(0.0, f64::max);
     ExpertsProduct {
         group,
         place,
         ranks: means.len(),
         most: most.map_or(0, |(rank, ..)| *rank),
         tokens,
-        imbalance: most.map_or(0.0, |(_, most, _)| if tokens > 0.0 { most / tokens - 1.0 } else { 0.0 }),
-        longest_ns,
-        loses_ns: longest_ns - mean_ns,
+        imbalance: most.map_or(0.0, |(_, most)| if tokens > 0.0 { most / tokens - 1.0 } else { 0.0 }),
+        longest_ns: of.longest_ns / steps,
+        loses_ns: of.loses_ns / steps,
     }
+}
+
+/// The longest of some times, and by how much it exceeds their mean.
+fn longest_and_excess(times: &[i64]) -> (f64, f64) {
+    let longest = times.iter().copied().max().unwrap_or(0) as f64;
+    (longest, longest - times.iter().map(|time| *time as f64).sum::<f64>() / times.len().max(1) as f64)
 }
 
 /// Puts products together by rank and group.
@@ -119,7 +129,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
     let group_of = |rank: u32| declared.iter().position(|ranks| ranks.contains(&rank));
     let mut by_rank: BTreeMap<u32, (Vec<i32>, f64, f64, f64)> = BTreeMap::new();
     let mut by_place: BTreeMap<(Option<usize>, i32, i32), Vec<i64>> = BTreeMap::new();
-    let mut by_product: BTreeMap<(Option<usize>, i32), OfRanks> = BTreeMap::new();
+    let mut by_product: BTreeMap<(Option<usize>, i32), OfSteps> = BTreeMap::new();
     for row in rows {
         let (steps, products, tokens, time) = by_rank.entry(row.rank).or_default();
         if steps.last() != Some(&row.step) && !steps.contains(&row.step) {
@@ -130,10 +140,14 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         *time += row.duration_ns as f64;
         let group = group_of(row.rank);
         by_place.entry((group, row.step, row.place)).or_default().push(row.duration_ns);
-        let of_rank = by_product.entry((group, row.place)).or_default().entry(row.rank).or_default();
-        of_rank.0 += row.tokens as f64;
-        of_rank.1 += row.duration_ns as f64;
-        of_rank.2 += 1.0;
+        let product = by_product.entry((group, row.place)).or_default();
+        let of_rank = product.tokens.entry(row.rank).or_default();
+        *of_rank = (of_rank.0 + row.tokens as f64, of_rank.1 + 1.0);
+    }
+    for ((group, _, place), times) in &by_place {
+        let product = by_product.entry((*group, *place)).or_default();
+        let (longest, loses) = longest_and_excess(times);
+        (product.longest_ns, product.loses_ns) = (product.longest_ns + longest, product.loses_ns + loses);
     }
     let mut ranks: Vec<ExpertsRow> = by_rank
         .iter()
@@ -155,10 +169,8 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         let members: Vec<usize> = (0..ranks.len()).filter(|it| ranks[*it].group == key).collect();
         let mean = members.iter().map(|it| ranks[*it].tokens).sum::<f64>() / members.len() as f64;
         let most = members.iter().copied().max_by(|a, b| ranks[*a].tokens.total_cmp(&ranks[*b].tokens));
-        let lost = by_place.range((key, i32::MIN, i32::MIN)..=(key, i32::MAX, i32::MAX)).map(|(_, times)| {
-            let longest = times.iter().copied().max().unwrap_or(0) as f64;
-            longest - times.iter().map(|time| *time as f64).sum::<f64>() / times.len() as f64
-        });
+        let of_group = by_place.range((key, i32::MIN, i32::MIN)..=(key, i32::MAX, i32::MAX));
+        let lost = of_group.map(|(_, times)| longest_and_excess(times).1);
         groups.push(ExpertsGroup {
             ranks: members.iter().map(|it| ranks[*it].rank).collect(),
             most: most.map_or(0, |it| ranks[it].rank),
@@ -166,11 +178,39 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
             loses_ns: lost.sum::<f64>() / steps.len().max(1) as f64,
         });
         let of_group = by_product.range((key, i32::MIN)..=(key, i32::MAX));
-        products.extend(of_group.map(|((_, place), of_ranks)| product(number, *place, of_ranks)));
+        let steps = steps.len().max(1) as f64;
+        products.extend(of_group.map(|((_, place), of)| product(number, *place, of, steps)));
         for it in members {
             ranks[it].times_mean = if mean > 0.0 { ranks[it].tokens / mean } else { 1.0 };
             ranks[it].group = key.map(|_| number);
         }
     }
     Experts { ranks, groups, products }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_lose_together_what_their_group_loses_whoever_leads_in_each_step() {
+        let row =
+            |rank, step, place, tokens, duration_ns| ExpertRow { rank, step, place, tokens, duration_ns };
+        let rows = [
+            row(0, 1, 0, 30, 3_000),
+            row(1, 1, 0, 10, 1_000),
+            row(0, 1, 1, 10, 1_000),
+            row(1, 1, 1, 10, 1_000),
+            row(0, 2, 0, 10, 1_000),
+            row(1, 2, 0, 30, 3_000),
+            row(0, 2, 1, 10, 1_000),
+            row(1, 2, 1, 14, 1_400),
+        ];
+        let found = experts(&Discovery::default(), &rows);
+        let lost: Vec<f64> = found.products.iter().map(|it| it.loses_ns).collect();
+        assert_eq!(lost, [1_000.0, 100.0]);
+        assert_eq!(found.groups[0].loses_ns, 1_100.0);
+        let first = &found.products[0];
+        assert_eq!((first.longest_ns, first.tokens, first.imbalance, first.ranks), (3_000.0, 20.0, 0.0, 2));
+    }
 }

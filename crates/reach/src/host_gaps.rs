@@ -8,14 +8,17 @@ use crate::read::{Call, Span};
 /// The time within which a task starts on an idle device once it is launched, in nanoseconds.
 const AT_ONCE: i64 = 20_000;
 
-/// The gaps before computing tasks, by start and end. `spans` are all computing tasks by start, `events` start and end
-/// of collectives by start, `steps` the begins of steps, whose own gaps don't count.
-pub fn of(spans: &[Span], events: impl Iterator<Item = (i64, i64)>, steps: &[i64]) -> Vec<(i64, i64)> {
-    let mut events = events.peekable();
+/// The calls under way at a time that are looked at.
+const MOST_OPEN: usize = 256;
+
+/// The gaps before computing tasks, by start and end. `spans` are all computing tasks by start, `others` start and end
+/// of all else that the device does, by start, `steps` the begins of steps, whose own gaps don't count.
+pub fn of(spans: &[Span], others: &[(i64, i64)], steps: &[i64]) -> Vec<(i64, i64)> {
+    let mut others = others.iter().copied().peekable();
     let mut gaps = Vec::new();
     let mut busy_until = i64::MIN;
     for span in spans {
-        while let Some((_, end)) = events.next_if(|(start, _)| *start < span.start) {
+        while let Some((_, end)) = others.next_if(|(start, _)| *start < span.start) {
             busy_until = busy_until.max(end);
         }
         let is_first = busy_until == i64::MIN;
@@ -31,6 +34,12 @@ pub fn of(spans: &[Span], events: impl Iterator<Item = (i64, i64)>, steps: &[i64
     gaps
 }
 
+/// Whether a call spans more than half of a gap.
+pub fn spans_most(call: &Call, (start, end): (i64, i64)) -> bool {
+    let both = call.end.min(end).saturating_sub(call.start.max(start)).max(0);
+    both > end.saturating_sub(start) / 2
+}
+
 /// The call in which most of the time in gaps lies, if it is half of it: of calls within one another, the shortest that
 /// spans most of a gap counts. `gaps` and `calls` are by start.
 pub fn call_in_most<'c>(gaps: &[(i64, i64)], calls: &'c [Call]) -> Option<&'c str> {
@@ -44,8 +53,13 @@ pub fn call_in_most<'c>(gaps: &[(i64, i64)], calls: &'c [Call]) -> Option<&'c st
             open.push(call);
         }
         open.retain(|call| call.end > start);
-        let spans = |call: &&&Call| 2 * (call.end.min(end) - call.start.max(start)) > end - start;
-        if let Some(call) = open.iter().filter(spans).min_by_key(|call| call.end - call.start) {
+        // No program has more calls within one another.
+        if open.len() > MOST_OPEN {
+            open.sort_by_key(|call| call.end - call.start);
+            open.truncate(MOST_OPEN);
+        }
+        let around = open.iter().filter(|call| spans_most(call, (start, end)));
+        if let Some(call) = around.min_by_key(|call| call.end - call.start) {
             *by_name.entry(&call.name).or_default() += end - start;
         }
     }
@@ -76,13 +90,13 @@ mod tests {
             span(1_200_000, 1_300_000, 1_199_000),
             span(1_350_000, 1_400_000, 1_360_000),
         ];
-        let gaps = of(&spans, [(510_000, 880_000)].into_iter(), &[0, 1_100_000]);
+        let gaps = of(&spans, &[(510_000, 880_000)], &[0, 1_100_000]);
         assert_eq!(gaps, [(400_000, 450_000), (880_000, 900_000), (1_300_000, 1_350_000)]);
     }
 
     #[test]
     fn the_shortest_call_around_most_gaps_is_named() {
-        let call = |name: &str, start, end| Call { name: name.to_owned(), start, end };
+        let call = |name: &str, start, end| Call { name: name.into(), start, end };
         let calls = [
             call("module", 0, 1_000),
             call("aten::item", 90, 205),

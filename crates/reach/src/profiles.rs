@@ -91,7 +91,11 @@ impl Profiles {
     /// A rank's operators, by its place among the ranks.
     pub(crate) fn operators(&self, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
         match self {
-            Self::Folders(discovery) => read::operators(&discovery.collections[index]),
+            Self::Folders(discovery) => {
+                let (operators, loss) = read::operators(&discovery.collections[index]);
+                losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(loss);
+                operators
+            }
             Self::Set(set) => set.operators(index).unwrap_or_else(|error| {
                 let rank = set.discovery().collections.get(index).map(|it| it.rank);
                 let loss = Loss::new(rank, set.path.display().to_string(), LossReason::Damaged, 1);
@@ -141,9 +145,9 @@ impl Profiles {
 
 /// The products of a rank's experts.
 fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
-    let (rows, lost) = read::rank(collection);
+    let (rows, mut lost) = read::rank(collection);
     let mut executed = Executed::default();
-    read::each(collection, &mut executed);
+    lost.extend(read::each(collection, &mut executed));
     executed.sort();
     let mut places: BTreeMap<i32, i32> = BTreeMap::new();
     let mut found = Vec::new();

@@ -66,6 +66,10 @@ pub fn look_at(folder: &Path) -> Vec<Found> {
     let mut found = all.into_found(folder, &path);
     if let Err(error) = done {
         let loss = Loss::new(None, path.display().to_string(), LossReason::Damaged, 1).because(error);
+        // Texts beside it may be whole.
+        if found.is_empty() {
+            found = result_texts::look_at(folder);
+        }
         match found.first_mut() {
             Some(first) => first.losses.push(loss),
             None => found.push(Found { losses: vec![loss], ..Found::at(folder) }),

@@ -88,13 +88,16 @@ fn parts_of(name: &str) -> (String, String) {
 /// and within.
 fn take_info(folder: &Path, found: &mut Found) -> Vec<Option<u32>> {
     let mut ranks = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<std::path::PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = name_of(&path);
         let Some(number) = name.strip_prefix("profiler_info").and_then(|it| it.strip_suffix(".json")) else {
             continue;
         };
         ranks.push(number.strip_prefix('_').and_then(|number| number.parse().ok()));
-        let said = json(&entry.path(), &mut Vec::new());
+        let said = json(&path, &mut Vec::new());
         ranks.push(said.as_ref().and_then(|said| metadata::number(said, "rank_id")));
         found.collected.extend(said.as_ref().map(options_of).unwrap_or_default());
     }

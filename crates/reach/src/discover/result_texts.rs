@@ -11,7 +11,7 @@ use super::collection::json;
 use super::found::Found;
 use super::metadata::{Group, Role, key_of_text};
 use crate::error::{Loss, LossReason};
-use crate::read;
+use crate::read::{self, ResultTexts};
 
 /// The groups and their members.
 const GROUPS: &str = "communication_group.json";
@@ -20,8 +20,12 @@ const GROUPS: &str = "communication_group.json";
 pub fn look_at(folder: &Path) -> Vec<Found> {
     let mut losses = Vec::new();
     let declared = json(&folder.join(GROUPS), &mut losses);
-    let groups = declared.as_ref().map(groups_of_text).unwrap_or_default();
-    let (ranks, broken) = read::result_texts(folder);
+    let mut groups = declared.as_ref().map(groups_of_text).unwrap_or_default();
+    let ResultTexts { ranks, members, broken } = read::result_texts(folder);
+    for (key, ranks) in members.into_iter().filter(|(_, ranks)| !ranks.is_empty()) {
+        let seen = || Group { id: String::new(), name: String::new(), role: Role::Other, ranks };
+        groups.entry(key).or_insert_with(seen);
+    }
     losses.extend(broken.into_iter().map(|(path, error)| {
         Loss::new(None, path.display().to_string(), LossReason::Damaged, 1).because(error)
     }));

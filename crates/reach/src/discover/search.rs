@@ -83,7 +83,10 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
     if path.is_file() {
         // A file that is given is a rank, or refused.
         let place = match cluster_results::is_one(&name_of(path)) {
-            true => path.parent().map(|folder| Place::Results(folder.to_owned())),
+            true => path.parent().map(|folder| match folder.as_os_str().is_empty() {
+                true => Place::Results(PathBuf::from(".")),
+                false => Place::Results(folder.to_owned()),
+            }),
             false => Place::of_file(path),
         };
         found.insert(place.ok_or_else(|| ReachError::NoCollections(path.to_owned()))?);

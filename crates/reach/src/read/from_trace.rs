@@ -333,7 +333,9 @@ impl<'t> OfDevice<'t> {
         let is_above = |level| !matches!(level, ApiLevel::Runtime | ApiLevel::System);
         let calls = self.trace.api_calls.iter().filter(|(_, call)| is_above(call.level));
         let calls = calls.map(|(_, call)| (call.name, call.start, call.duration));
-        let ranges = self.trace.ranges.iter().map(|(_, range)| (range.name, range.start, range.duration));
+        // Those without a thread are the device's.
+        let ranges = self.trace.ranges.iter().filter(|(_, range)| range.thread.is_some());
+        let ranges = ranges.map(|(_, range)| (range.name, range.start, range.duration));
         for (name, start, duration) in calls.chain(ranges) {
             let (name, start) = (self.trace.strings.get(name), self.time(start));
             let end = start.saturating_add(duration.0);

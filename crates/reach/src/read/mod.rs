@@ -19,7 +19,7 @@ use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, StepsOrigin, TaskSpan};
 
 pub use executed::Executed;
-pub use from_result_texts::{RESULT_TEXTS, read as result_texts};
+pub use from_result_texts::{RESULT_TEXTS, ResultTexts, read as result_texts};
 pub use operators::{
     Call, Kind, Launch, Operator, OperatorKey, Operators, Span, Summing, Work, can_last, each, is_of_experts,
     operators, rows_of, tokens_of,

@@ -1,7 +1,8 @@
 //! The operators of a rank, summed up by name, type and unit: asked for ranks that are suspects, and for some of
 //! their peers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use opscope_formats::reading::decimal;
 use opscope_trace::NumberMap;
@@ -9,6 +10,7 @@ use opscope_trace::NumberMap;
 use super::from_text::{column, computes};
 use crate::database::{Texts, each_row, open, whole};
 use crate::discover::Collection;
+use crate::error::{Loss, LossReason};
 
 /// The identity of an operator across ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -64,8 +66,8 @@ impl Launch {
 /// A call of the framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Its name.
-    pub name: String,
+    /// Its name, which many share.
+    pub name: Arc<str>,
     /// Its start by the rank's own clock, in nanoseconds.
     pub start: i64,
     /// Its end.
@@ -108,6 +110,8 @@ pub struct Operators {
     pub by_key: BTreeMap<OperatorKey, Operator>,
     /// The time of copies between host and device.
     pub copies_ns: i64,
+    /// Start and end of each such copy, by start.
+    pub copies: Vec<(i64, i64)>,
     /// All computing tasks, by start.
     pub spans: Vec<Span>,
     /// Their operators; one may be there several times, with other shapes.
@@ -140,19 +144,26 @@ pub trait Work {
     fn call(&mut self, name: &str, start: i64, end: i64);
 }
 
-/// Hands on what a rank did; what can't be read is missing, as reading the rank has told already.
-pub fn each(collection: &Collection, work: &mut dyn Work) {
+/// Hands on what a rank did. Operators that can't be read are missing, as reading the rank has told already; returned is
+/// the loss of what only tells of its host.
+pub fn each(collection: &Collection, work: &mut dyn Work) -> Option<Loss> {
     let mut operators = 0;
+    let mut loss = None;
     if let Some(path) = &collection.outputs.database
         && let Ok(database) = open(path)
     {
-        // Breaking off is no reason to have nothing.
-        let _ = from_database(&database, work, &mut operators);
+        let broken = from_database(&database, work, &mut operators);
+        let lost = |error: rusqlite::Error| {
+            let path = path.display().to_string();
+            Loss::new(Some(collection.rank), path, LossReason::Damaged, 1).because(error)
+        };
+        loss = broken.map(lost);
     }
     if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators == 0) {
         let _ = from_kernels(path, work);
     }
     super::from_trace::each(collection, work);
+    loss
 }
 
 /// Whether a task can be when it says, and as long.
@@ -165,6 +176,7 @@ pub fn can_last(start: i64, end: i64) -> bool {
 #[derive(Default)]
 pub struct Summing {
     kinds: Vec<(OperatorKey, u64, Operator)>,
+    names: BTreeSet<Arc<str>>,
     found: Operators,
 }
 
@@ -187,11 +199,19 @@ impl Work for Summing {
     fn copy(&mut self, _: &str, start: i64, end: i64) {
         let length = end.saturating_sub(start).clamp(0, super::LONGEST_NS);
         self.found.copies_ns = self.found.copies_ns.saturating_add(length);
+        if can_last(start, end) {
+            self.found.copies.push((start, end));
+        }
     }
 
     fn call(&mut self, name: &str, start: i64, end: i64) {
         if can_last(start, end) {
-            self.found.calls.push(Call { name: name.to_owned(), start, end });
+            let name = self.names.get(name).cloned().unwrap_or_else(|| {
+                let name = Arc::<str>::from(name);
+                self.names.insert(Arc::clone(&name));
+                name
+            });
+            self.found.calls.push(Call { name, start, end });
         }
     }
 }
@@ -210,16 +230,17 @@ impl Summing {
             operator.rows = operator.rows.saturating_add(of_kind.rows);
         }
         self.found.spans.sort_unstable();
+        self.found.copies.sort_unstable();
         self.found.calls.sort_unstable_by(|a, b| (a.start, a.end, &a.name).cmp(&(b.start, b.end, &b.name)));
         self.found
     }
 }
 
-/// Reads a rank's operators.
-pub fn operators(collection: &Collection) -> Operators {
+/// Reads a rank's operators; what tells of its host may be lost.
+pub fn operators(collection: &Collection) -> (Operators, Option<Loss>) {
     let mut sums = Summing::default();
-    each(collection, &mut sums);
-    sums.finish()
+    let loss = each(collection, &mut sums);
+    (sums.finish(), loss)
 }
 
 /// The first number in a list of shapes such as `"1024,2048;2048,1408"`; 0 of none.
@@ -247,13 +268,35 @@ pub fn is_of_experts(op_type: &str) -> bool {
     op_type.starts_with("GroupedMatmul") || op_type == "aten::_grouped_mm"
 }
 
+/// Hands on what a database has; returns why what tells of the host breaks off.
 fn from_database(
     database: &rusqlite::Connection,
     work: &mut dyn Work,
     operators: &mut u64,
+) -> Option<rusqlite::Error> {
+    let (texts, _) = Texts::read(database);
+    let (launches, broken) = launches(database);
+    // Breaking off is no reason to have nothing.
+    let _ = tasks_of_database(database, &texts, &launches, work, operators);
+    let calls = each_row(database, "PYTORCH_API", &["name", "startNs", "endNs"], |row| {
+        let name = texts.get(whole(row, 0));
+        if let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
+            && is_kept(name, start, end)
+        {
+            work.call(name, start, end);
+        }
+    });
+    broken.or(calls.err())
+}
+
+/// Hands on the device's tasks.
+fn tasks_of_database(
+    database: &rusqlite::Connection,
+    texts: &Texts,
+    launches: &NumberMap<i64, i64>,
+    work: &mut dyn Work,
+    operators: &mut u64,
 ) -> rusqlite::Result<()> {
-    let (texts, done) = Texts::read(database);
-    done?;
     let mut infos = NumberMap::default();
     let mut places: BTreeMap<[i64; 4], usize> = BTreeMap::new();
     let columns = ["globalTaskId", "name", "opType", "taskType", "inputShapes"];
@@ -268,7 +311,6 @@ fn from_database(
         });
         infos.insert(id(0), place);
     })?;
-    let launches = launches(database)?;
     each_row(database, "TASK", &["globalTaskId", "startNs", "endNs", "taskType", "connectionId"], |row| {
         let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
         match whole(row, 0).and_then(|id| infos.get(&id)) {
@@ -284,28 +326,20 @@ fn from_database(
                 }
             }
         }
-    })?;
-    each_row(database, "PYTORCH_API", &["name", "startNs", "endNs"], |row| {
-        let name = texts.get(whole(row, 0));
-        if let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
-            && is_kept(name, start, end)
-        {
-            work.call(name, start, end);
-        }
     })
 }
 
-/// The ends of the host's calls by which tasks are launched, by their connections; of several calls within one
-/// another, that of the last.
-fn launches(database: &rusqlite::Connection) -> rusqlite::Result<NumberMap<i64, i64>> {
+/// The ends of the host's calls by which tasks are launched, by their connections, and why they break off; of several
+/// calls within one another, that of the last.
+fn launches(database: &rusqlite::Connection) -> (NumberMap<i64, i64>, Option<rusqlite::Error>) {
     let mut launches = NumberMap::default();
-    each_row(database, "CANN_API", &["connectionId", "endNs"], |row| {
+    let done = each_row(database, "CANN_API", &["connectionId", "endNs"], |row| {
         if let (Some(connection), Some(end)) = (whole(row, 0), whole(row, 1)) {
             let last: &mut i64 = launches.entry(connection).or_insert(end);
             *last = end.max(*last);
         }
-    })?;
-    Ok(launches)
+    });
+    (launches, done.err())
 }
 
 fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {

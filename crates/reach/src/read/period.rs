@@ -6,15 +6,20 @@
 //! layer by layer. A step ends with the group's collective before the longest pause, which all its members end at the
 //! same time.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Recording;
 use crate::rows::{CollectiveRow, CollectiveType, StepRow};
 
-/// How many times its next shorter pause the longest must be, where a period has so few collectives or more.
-const PAUSE_OF_FEW: f64 = 3.0;
+/// How many times its next shorter pause the longest must be.
 const PAUSE: f64 = 1.5;
-const FEW: usize = 4;
+
+/// The fewest collectives of a group that can be a step's: gathering and scattering come again with each layer.
+const FEWEST: usize = 4;
+
+/// The most steps that are inferred: what comes again more often is more likely a layer, or a part of a batch.
+const MOST_STEPS: usize = 50;
 
 /// Gives a rank its steps, numbered from 1; false where nothing tells them.
 pub fn infer_steps(recording: &mut Recording) -> bool {
@@ -73,9 +78,14 @@ fn ends_of_steps(collectives: &[CollectiveRow]) -> Option<Vec<i64>> {
     // Sends and receives pause longest in the middle of a step on some stages of a pipeline.
     let of_all = groups.values().filter(|rows| rows.iter().all(|row| !row.kind.is_between_two()));
     let cycles = of_all.filter_map(|rows| Some((rows, cycle(rows)?)));
-    let (rows, (period, first)) = cycles.min_by_key(|(rows, (period, _))| rows.len() / period)?;
+    let repeats = |rows: &[&CollectiveRow], period: usize| rows.len() / period;
+    // Of groups that come again as often, ranks choose the same where they share both.
+    let by = |(rows, (period, _)): &(&Vec<&CollectiveRow>, (usize, usize))| {
+        (repeats(rows, *period), Reverse(*period))
+    };
+    let (rows, (period, first)) = cycles.min_by_key(by)?;
     // Collectives that come again more often than another group communicates at all do so within a step.
-    if rows.len() / period > fewest {
+    if repeats(rows, period) > fewest.min(MOST_STEPS) {
         return None;
     }
     // A step that is recorded in part belongs to the one beside it.
@@ -96,7 +106,8 @@ fn cycle(rows: &[&CollectiveRow]) -> Option<(usize, usize)> {
     periods.into_iter().flatten().find_map(|period| Some((period, first_behind_pause(rows, period)?)))
 }
 
-/// The least number of collectives after which all come again, if it is more than one and half of all at most.
+/// The least number of collectives after which all come again, if there are enough of them and it is half of all at
+/// most.
 fn period(
     rows: &[&CollectiveRow],
     symbol: impl Fn(&&CollectiveRow) -> (CollectiveType, u64),
@@ -112,7 +123,7 @@ fn period(
         again[place] = length;
     }
     let period = rows.len() - again.last()?;
-    (period > 1 && 2 * period <= rows.len()).then_some(period)
+    (period >= FEWEST && 2 * period <= rows.len()).then_some(period)
 }
 
 /// The place within a period behind the longest pause, if that is much longer than the next.
@@ -127,8 +138,7 @@ fn first_behind_pause(rows: &[&CollectiveRow], period: usize) -> Option<usize> {
         pauses.iter().enumerate().map(|(place, (sum, count))| (sum / f64::max(*count, 1.0), place)).collect();
     means.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (longest, first) = means[0];
-    let times = if period < FEW { PAUSE_OF_FEW } else { PAUSE };
-    (longest > times * means[1].0.max(0.0)).then_some(first)
+    (longest > PAUSE * means[1].0.max(0.0)).then_some(first)
 }
 
 #[cfg(test)]
@@ -140,12 +150,13 @@ mod tests {
         CollectiveRow { bytes, ..CollectiveRow::new(group, 0, kind, 0, start * 1_000, length * 1_000) }
     }
 
-    /// Steps of 1,000 µs: collectives of each layer in group 1, and at the end three of gradients in group 2.
+    /// Steps of 1,000 µs: collectives of each layer in group 1, and at the end four of gradients in group 2.
     fn recorded(steps: i64) -> Vec<CollectiveRow> {
         let mut rows = Vec::new();
         for step in 0..steps {
             let begin = 10_000 + 1_000 * step;
             rows.extend((0..8).map(|layer| row(1, CollectiveType::AllReduce, 64, begin + 100 * layer, 20)));
+            rows.push(row(2, CollectiveType::ReduceScatter, 100, begin + 805, 10));
             rows.push(row(2, CollectiveType::ReduceScatter, 100, begin + 820, 10));
             rows.push(row(2, CollectiveType::ReduceScatter, 200, begin + 850, 10));
             rows.push(row(2, CollectiveType::AllGather, 300, begin + 880, 60));
@@ -168,12 +179,12 @@ mod tests {
         let mut recording = Recording { collectives: recorded(2), ..Recording::default() };
         assert!(infer_steps(&mut recording));
         let of_second = recording.collectives.iter().filter(|row| row.step == 2).count();
-        assert_eq!((of_second, recording.collectives.len()), (11, 22));
+        assert_eq!((of_second, recording.collectives.len()), (12, 24));
     }
 
     #[test]
     fn steps_that_are_recorded_in_part_belong_to_those_beside_them() {
-        let steps = inferred(recorded(4).split_off(9)).unwrap();
+        let steps = inferred(recorded(4).split_off(10)).unwrap();
         assert_eq!(steps, [(1, 10_850, 1_090), (2, 11_940, 1_000), (3, 12_940, 1_000)]);
         let mut rows = recorded(4);
         rows.truncate(rows.len() - 2);
@@ -183,7 +194,7 @@ mod tests {
     #[test]
     fn steps_that_collectives_name_are_theirs() {
         let mut collectives = recorded(2);
-        collectives.iter_mut().enumerate().for_each(|(place, row)| row.step = 7 + place as i32 / 11);
+        collectives.iter_mut().enumerate().for_each(|(place, row)| row.step = 7 + place as i32 / 12);
         let mut recording = Recording { collectives, ..Recording::default() };
         assert!(take_named_steps(&mut recording));
         let steps = recording.steps.iter().map(|it| (it.step, it.start_ns.unwrap_or(0), it.duration_ns));
@@ -193,18 +204,25 @@ mod tests {
 
     #[test]
     fn layers_are_no_steps() {
-        // Gathering and scattering of each layer, with alike pauses between.
-        let layers = |group| {
-            let pair = move |layer: i64| {
-                let begin = 10_000 + 100 * layer;
-                let gather = row(group, CollectiveType::AllGather, 64, begin, 20);
-                [gather, row(group, CollectiveType::ReduceScatter, 64, begin + 60, 20)]
-            };
-            (0..40).flat_map(pair).collect::<Vec<_>>()
+        // Gathering and scattering of each layer, with a long pause and a short one between.
+        let pair = |layer: i64| {
+            let begin = 10_000 + 1_000 * layer;
+            let gather = row(1, CollectiveType::AllGather, 64, begin, 100);
+            [gather, row(1, CollectiveType::ReduceScatter, 64, begin + 800, 100)]
         };
-        assert_eq!(inferred(layers(1)), None);
+        let layers = || (0..40).flat_map(pair).collect::<Vec<_>>();
+        assert_eq!(inferred(layers()), None);
+        // Experts beside them: four of each layer, far more often than steps are recorded.
+        let experts = |layer: i64| {
+            let begin = 10_000 + 1_000 * layer;
+            let kinds = [CollectiveType::AllGather, CollectiveType::AllToAll, CollectiveType::AllToAll];
+            let first =
+                kinds.into_iter().zip(0..).map(move |(kind, place)| row(1, kind, 64, begin + 50 * place, 20));
+            first.chain([row(1, CollectiveType::ReduceScatter, 64, begin + 800, 100)])
+        };
+        assert_eq!(inferred((0..64).flat_map(experts).collect()), None);
         // Another group communicates less often.
-        let mut rows = layers(1);
+        let mut rows = layers();
         rows.push(row(2, CollectiveType::AllReduce, 1, 12_050, 5));
         assert_eq!(inferred(rows), None);
         // A single step, and nothing but alike collectives.

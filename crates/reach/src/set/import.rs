@@ -254,9 +254,9 @@ impl Importer<'_> {
         if self.stop.is_wanted() {
             return ReadRank { collection, rows: RankRows::default(), losses: Vec::new(), done };
         }
-        let (rows, losses) = read::rank(collection);
+        let (rows, mut losses) = read::rank(collection);
         if self.options.keep == Keep::All {
-            read::each(collection, &mut done);
+            losses.extend(read::each(collection, &mut done));
             done.sort();
         }
         ReadRank { collection, rows, losses, done }

@@ -13,8 +13,12 @@ pub fn steps(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<StepLine> {
     let origin = texts.enter(rows.origin.name());
     let compute: BTreeMap<i32, i64> = rows.compute_ns.iter().copied().collect();
     let mut lines = Vec::with_capacity(rows.steps.len());
+    let mut of_steps: BTreeMap<i32, Vec<&CollectiveRow>> = BTreeMap::new();
+    for row in &rows.collectives {
+        of_steps.entry(row.step).or_default().push(row);
+    }
     for (place, step) in rows.steps.iter().enumerate() {
-        let parts = || rows.collectives.iter().filter(|row| row.step == step.step);
+        let parts = || of_steps.get(&step.step).into_iter().flatten().copied();
         let receives = parts().filter(|row| row.kind == CollectiveType::Receive);
         lines.push(StepLine {
             rank,

@@ -270,8 +270,8 @@ pub fn products_table(found: &Experts, most: usize) -> Named {
             TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
             TableCell::new(say!("rank {}", row.most), row.most),
             share(row.imbalance),
-            time(row.longest_ns),
-            time(row.loses_ns),
+            fine(row.longest_ns),
+            fine(row.loses_ns),
         ]);
     }
     Named {
