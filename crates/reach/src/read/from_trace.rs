@@ -333,7 +333,7 @@ impl<'t> OfDevice<'t> {
         let is_above = |level| !matches!(level, ApiLevel::Runtime | ApiLevel::System);
         let calls = self.trace.api_calls.iter().filter(|(_, call)| is_above(call.level));
         let calls = calls.map(|(_, call)| (call.name, call.start, call.duration));
-        // Those without a thread are the device's.
+        // Ranges without a thread are the device's.
         let ranges = self.trace.ranges.iter().filter(|(_, range)| range.thread.is_some());
         let ranges = ranges.map(|(_, range)| (range.name, range.start, range.duration));
         for (name, start, duration) in calls.chain(ranges) {
