@@ -55,11 +55,35 @@ pub struct Moved {
     pub more_ns: f64,
 }
 
-/// How many scenarios run in one pass: two passes at a time take 64 bytes a part in a collective.
+/// How many scenarios run in one pass: two passes at a time take 32 bytes a part in a collective.
 const LANES: usize = 4;
 
 /// A time in each of the scenarios of a pass.
 type Times = [f64; LANES];
+
+/// The ends of all parts in the scenarios of a pass, each as its difference from the measured one: those of a step of a
+/// second are stored within 32 ns.
+struct Ends<'r> {
+    run: &'r Run,
+    differences: Vec<[f32; LANES]>,
+}
+
+impl<'r> Ends<'r> {
+    /// Those that were measured.
+    fn measured(run: &'r Run) -> Self {
+        Self { run, differences: vec![[0.0; LANES]; run.events.len()] }
+    }
+
+    fn of(&self, event: u32) -> Times {
+        let measured = self.run.events[event as usize].end();
+        self.differences[event as usize].map(|difference| measured + f64::from(difference))
+    }
+
+    fn set(&mut self, event: u32, ends: Times) {
+        let measured = self.run.events[event as usize].end();
+        self.differences[event as usize] = ends.map(|end| (end - measured) as f32);
+    }
+}
 
 /// The end of every step in a scenario, in nanoseconds on the common clock, in the order of [`Run::steps`].
 pub type StepEnds = Vec<f64>;
@@ -90,7 +114,7 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
     let groups = masks(run.groups.len(), scenarios, |it| &it.groups);
     let moved = moved(run, scenarios);
     // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
-    let mut ends: Vec<Times> = run.events.iter().map(|event| [event.end(); LANES]).collect();
+    let mut ends = Ends::measured(run);
     for (number, instance) in run.instances.iter().enumerate() {
         let mut begin = [f64::MIN; LANES];
         for &index in &instance.events {
@@ -110,7 +134,7 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
         for &index in &instance.events {
             let tail = run.events[index as usize].end() - instance.begin;
             let tails = chosen(mask, [tail; LANES], tail - excess);
-            ends[index as usize] = std::array::from_fn(|lane| begin[lane] + tails[lane]);
+            ends.set(index, std::array::from_fn(|lane| begin[lane] + tails[lane]));
         }
     }
     step_ends(run, peers, scenarios.len(), &ends, &ranks)
@@ -129,27 +153,31 @@ fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
 }
 
 /// When a part arrives, after its own work.
-fn arrival(run: &Run, peers: &Peers, ends: &[Times], index: usize, segments: Times) -> Times {
+fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Times) -> Times {
     let event = &run.events[index];
     let mut arrived: Times = match event.pred {
         // Others tell when it can have come.
         _ if event.is_after_gap => [f64::MIN; LANES],
-        Some(pred) => std::array::from_fn(|lane| ends[pred as usize][lane] + segments[lane]),
+        Some(pred) => {
+            let ends = ends.of(pred);
+            std::array::from_fn(|lane| ends[lane] + segments[lane])
+        }
         None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
     };
     let others = event.before_in_group.map(|before| (before, 0.0));
     for (other, segment) in others.into_iter().chain(peers.also.of(index).iter().copied()) {
         // One that ended after the start was measured can't have held it up.
         if run.events[other as usize].end() + segment <= event.start + 1.0 {
+            let ends = ends.of(other);
             for lane in 0..LANES {
-                arrived[lane] = arrived[lane].max(ends[other as usize][lane] + segment);
+                arrived[lane] = arrived[lane].max(ends[lane] + segment);
             }
         }
     }
     arrived
 }
 
-fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &[Times], ranks: &[u8]) -> Vec<StepEnds> {
+fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &Ends<'_>, ranks: &[u8]) -> Vec<StepEnds> {
     let steps = run.steps();
     let mut found = vec![vec![f64::MIN; steps.len()]; scenarios];
     for (number, rank) in run.ranks.iter().enumerate() {
@@ -158,8 +186,9 @@ fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &[Times], ranks: 
             let segments = chosen(ranks[number], [finish.segment_ns as f64; LANES], *typical);
             // Without any collective nothing ties the rank to the others.
             let Some(pred) = finish.pred else { continue };
+            let ends = ends.of(pred);
             for (lane, ends_of_steps) in found.iter_mut().enumerate() {
-                let end = ends[pred as usize][lane] + segments[lane];
+                let end = ends[lane] + segments[lane];
                 ends_of_steps[step] = ends_of_steps[step].max(end);
             }
         }

@@ -1,6 +1,7 @@
 //! A table's file: written under a temporary name a row group at a time, and read whole or the groups of one rank.
 
 use std::io::BufWriter;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,11 +11,11 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
 
-use super::table::{Row, Texts};
+use super::table::{Row, Texts, read_column, rows_of};
 use super::{SCHEMA, SetError};
 
 /// The rows of a group: enough for engines to read it in one go, and few enough to keep in memory meanwhile.
@@ -126,7 +127,7 @@ impl WholeFile {
     }
 }
 
-/// Reads a file's rows: all, or those groups that can hold a rank.
+/// Reads a file's rows: all, or those from a rank's first to its last.
 ///
 /// # Errors
 /// When it can't be read.
@@ -139,8 +140,8 @@ pub fn read<R: Row>(path: &Path, rank: Option<u32>, texts: &mut Texts) -> Result
     Ok(rows)
 }
 
-/// Hands a file's rows on one by one, so that a group of them is in memory at a time: all, or those of the groups that
-/// can hold a rank.
+/// Hands a file's rows on one by one, so that a group of them is in memory at a time: all, or those of each group from
+/// a rank's first to its last, which stand together.
 ///
 /// # Errors
 /// When it can't be read, or with the reason why a row can't be taken.
@@ -162,13 +163,31 @@ pub fn each<R: Row>(
             {
                 return Ok(Vec::new());
             }
-            R::read(group.as_ref(), texts)
+            let all = 0..rows_of(group.as_ref())?;
+            let rows = match rank {
+                Some(rank) => rows_of_rank(group.as_ref(), rank, all)?,
+                None => all,
+            };
+            R::read(group.as_ref(), rows, texts)
         })?;
         for row in &rows {
             take(row, texts).map_err(|why| SetError::unreadable(path, why))?;
         }
     }
     Ok(())
+}
+
+/// The rows of a group from a rank's first to its last. Tables that are read by rank begin with its column.
+fn rows_of_rank(
+    group: &dyn RowGroupReader,
+    rank: u32,
+    all: Range<usize>,
+) -> Result<Range<usize>, ParquetError> {
+    let ranks: Vec<i32> = read_column(group, "rank", all, &mut Texts::default())?;
+    let is_its = |other: &i32| *other == rank as i32;
+    let first = ranks.iter().position(is_its);
+    let last = ranks.iter().rposition(is_its);
+    Ok(first.zip(last).map_or(0..0, |(first, last)| first..last + 1))
 }
 
 /// Does something with a file whose pages may be damaged: the code that decodes them takes some of what they say for

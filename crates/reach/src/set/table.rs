@@ -4,6 +4,7 @@
 //! take columns for dictionaries by it fail where others read texts.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use parquet::basic::{LogicalType, Repetition};
 use parquet::column::reader::get_typed_column_reader;
@@ -127,11 +128,15 @@ pub trait Row: Copy {
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Result<(), ParquetError>;
 
-    /// Reads a group's rows.
+    /// Reads some of a group's rows.
     ///
     /// # Errors
     /// When it is damaged, or a column has another type.
-    fn read(group: &dyn RowGroupReader, texts: &mut Texts) -> Result<Vec<Self>, ParquetError>;
+    fn read(
+        group: &dyn RowGroupReader,
+        rows: Range<usize>,
+        texts: &mut Texts,
+    ) -> Result<Vec<Self>, ParquetError>;
 }
 
 /// Declares a row, whose fields are the table's columns in their order.
@@ -161,12 +166,13 @@ macro_rules! table {
 
             fn read(
                 group: &dyn parquet::file::reader::RowGroupReader,
+                rows: std::ops::Range<usize>,
                 texts: &mut $crate::set::table::Texts,
             ) -> Result<Vec<Self>, parquet::errors::ParquetError> {
-                let rows = $crate::set::table::rows_of(group)?;
-                $(let mut $column = $crate::set::table::read_column::<$cell>(group, stringify!($column), rows, texts)?
-                    .into_iter();)*
-                let mut read = Vec::with_capacity(rows);
+                $(let mut $column =
+                    $crate::set::table::read_column::<$cell>(group, stringify!($column), rows.clone(), texts)?
+                        .into_iter();)*
+                let mut read = Vec::with_capacity(rows.len());
                 while let ($(Some($column),)*) = ($($column.next(),)*) {
                     read.push(Self { $($column,)* });
                 }
@@ -227,17 +233,17 @@ pub fn rows_of(group: &dyn RowGroupReader) -> Result<usize, ParquetError> {
     }
 }
 
-/// Reads a column of a group; all are missing where the file lacks it.
+/// Reads a column of some of a group's rows; all are missing where the file lacks it.
 pub fn read_column<C: Cell>(
     group: &dyn RowGroupReader,
     name: &str,
-    rows: usize,
+    rows: Range<usize>,
     texts: &mut Texts,
 ) -> Result<Vec<C>, ParquetError> {
     let columns = group.metadata().columns();
     let path = [plain(name).to_owned()];
     let Some(place) = columns.iter().position(|column| column.column_path().parts() == path) else {
-        return Ok((0..rows).map(|_| C::load(None, texts)).collect());
+        return Ok(rows.map(|_| C::load(None, texts)).collect());
     };
     let descriptor = columns[place].column_descr();
     if descriptor.physical_type() != C::Stored::get_physical_type() || descriptor.max_rep_level() > 0 {
@@ -247,14 +253,21 @@ pub fn read_column<C: Cell>(
     let may_be_missing = descriptor.max_def_level() > 0;
     let mut reader = get_typed_column_reader::<C::Stored>(group.get_column_reader(place)?);
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    let mut read = 0;
-    while read < rows {
-        let (records, ..) =
-            reader.read_records(rows - read, may_be_missing.then_some(&mut levels), None, &mut values)?;
-        if records == 0 {
-            return Err(ParquetError::EOF(format!("column {} ends early", plain(name))));
+    let ends_early = || ParquetError::EOF(format!("column {} ends early", plain(name)));
+    let mut skipped = 0;
+    while skipped < rows.start {
+        match reader.skip_records(rows.start - skipped)? {
+            0 => return Err(ends_early()),
+            records => skipped += records,
         }
-        read += records;
+    }
+    let mut read = 0;
+    while read < rows.len() {
+        let levels = may_be_missing.then_some(&mut levels);
+        match reader.read_records(rows.len() - read, levels, None, &mut values)?.0 {
+            0 => return Err(ends_early()),
+            records => read += records,
+        }
     }
     let mut values = values.into_iter();
     if !may_be_missing {
