@@ -164,6 +164,19 @@ fn a_host_that_launches_late_is_the_reason_of_its_rank_with_the_call_that_holds_
 }
 
 #[test]
+fn a_rank_whose_own_work_is_that_of_its_peers_is_not_named() {
+    let place = Place::new();
+    let sample =
+        ["sample", "cluster", "-o", ".", "--layout", "tp=1,pp=2,dp=4,ep=1", "--seed", "7", "--format", "db"];
+    let faults =
+        ["--fault", "host-bound=4:115us", "--fault", "late-input=6:4.3ms", "--fault", "ai-cpu=2:375us"];
+    place.done(&[&sample[..], &faults].concat());
+    let answer = place.done(&["cluster", "cluster_8_ranks_seed_7/db", "--json"]).json();
+    let named = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+    assert_eq!(named.map(|it| it["rank"].as_i64()).collect::<Vec<_>>(), [Some(4)], "{answer:#}");
+}
+
+#[test]
 fn options_of_the_recording_that_peers_have_not_are_told() {
     let place = Place::new();
     // Texts tell no launches, so the reason of a late host isn't known.

@@ -222,12 +222,16 @@ impl<'r> Trial<'r> {
     }
 
     /// Whether a suspect is told of whose reason isn't known: one rank of many is always the slowest, by what sets every
-    /// device apart from the next.
+    /// device apart from the next. A rank whose own work is that of its peers is none either, whatever comes of replaying
+    /// it: the order of its work before some collectives was taken for more of it.
     pub fn is_told_without_reason(&self, suspect: &Suspect) -> bool {
         /// How many times what else stands out of the noise.
         const MORE: f64 = 3.0;
+        /// The share of the cost that a rank's own work must exceed its peers' by.
+        const OWN: f64 = 0.5;
         let cost = if suspect.is_named { suspect.saves_ns } else { suspect.alone_ns / 2.0 };
-        cost > MORE * self.least
+        let is_own = !matches!(suspect.who, Who::Rank(_)) || suspect.excess_ns > OWN * cost;
+        is_own && cost > MORE * self.least
     }
 
     /// Whether a judged suspect is told of: it is named, or others hide its cost, but alone it would be as plain as
