@@ -69,7 +69,7 @@ struct Ends<'r> {
 }
 
 impl<'r> Ends<'r> {
-    /// Those that were measured.
+    /// The measured ends.
     fn measured(run: &'r Run) -> Self {
         Self { run, differences: vec![[0.0; LANES]; run.events.len()] }
     }
