@@ -164,6 +164,39 @@ fn a_host_that_launches_late_is_the_reason_of_its_rank_with_the_call_that_holds_
 }
 
 #[test]
+fn operators_with_larger_inputs_than_on_peers_are_the_reason_of_their_rank() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "-o", ".", "--format", "db", "--fault", "low-frequency=3:1.5"]);
+    let collection = "cluster_8_ranks_seed_1/db";
+    let mut folders: Vec<_> =
+        std::fs::read_dir(place.path(collection)).unwrap().map(|it| it.unwrap().path()).collect();
+    folders.sort();
+    for (rank, folder) in folders.iter().enumerate() {
+        let path = folder.join(format!("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{rank}.db"));
+        let database = rusqlite::Connection::open(path).unwrap();
+        // Products of experts would tell of tokens.
+        let rename = "UPDATE STRING_IDS SET value = replace(value, 'GroupedMatmul', 'BatchMatmul')";
+        assert!(database.execute(rename, []).unwrap() > 0);
+        database.execute("DELETE FROM AICORE_FREQ", []).unwrap();
+        if rank == 3 {
+            // One and a half times the rows, for which it takes one and a half times as long.
+            let grow = "UPDATE STRING_IDS SET value = CASE substr(value, 1, 1) WHEN '\"' THEN '\"' ELSE '' END || \
+                        CAST(CAST(trim(value, '\"') AS INTEGER) * 3 / 2 AS TEXT) || substr(value, instr(value, ',')) \
+                        WHERE trim(value, '\"') GLOB '[0-9]*,*'";
+            assert!(database.execute(grow, []).unwrap() > 0);
+        }
+    }
+    let answer = place.done(&["cluster", collection, "--json"]).json();
+    let suspect = &answer["suspects"][0];
+    let cause = &suspect["evidence"]["causes"][0];
+    assert_eq!((&suspect["rank"], &cause["cause"]), (&3.into(), &"larger_shapes".into()), "{suspect:#}");
+    // The rank has a few tokens more than its peers anyway.
+    assert!((cause["times"].as_f64().unwrap() - 1.5).abs() < 0.05, "{cause:#}");
+    let text = place.done(&["cluster", collection]).stdout;
+    assert!(text.contains("has 1.5 times the rows that it has on its peers"), "{text}");
+}
+
+#[test]
 fn a_rank_whose_own_work_is_that_of_its_peers_is_not_named() {
     let place = Place::new();
     let sample =

@@ -309,6 +309,11 @@ impl Compared {
     }
 }
 
+/// Whether a time exceeds that of peers as the rows do. Of few more rows a time that is as on peers is near as well.
+fn is_in_ratio(times: f64, rows_times: f64) -> bool {
+    (times / rows_times - 1.0).abs() < 0.15 && 2.0 * times > 1.0 + rows_times
+}
+
 impl Side<'_> {
     /// All operators, those first that exceed most.
     fn differences(&self) -> Vec<Compared> {
@@ -389,9 +394,7 @@ impl Side<'_> {
         let is_grouped = |it: &&Compared| is_of_experts(&it.difference.operator.op_type);
         let grouped = all.iter().find(is_grouped)?;
         let times = grouped.rows_times.filter(|times| *times > 1.1)?;
-        // Of few more tokens a time that is as on peers is near as well.
-        let is_near = |time: f64| (time / times - 1.0).abs() < 0.15 && 2.0 * time > 1.0 + times;
-        let is_alike = |it: &&Compared| it.times.is_some_and(is_near);
+        let is_alike = |it: &&Compared| it.times.is_some_and(|time| is_in_ratio(time, times));
         is_alike(&grouped).then_some(())?;
         let alike = || all.iter().filter(is_alike).map(|it| &it.difference);
         let explains_ns = alike().map(|it| it.excess_ns).sum();
@@ -403,7 +406,7 @@ impl Side<'_> {
     fn larger_shapes(&self, all: &[Compared]) -> Option<Explanation> {
         let is_larger = |it: &&Compared| {
             let times = it.rows_times.filter(|times| *times > 1.1).zip(it.times);
-            times.is_some_and(|(rows, time)| (time / rows - 1.0).abs() < 0.15 && 2.0 * time > 1.0 + rows)
+            times.is_some_and(|(rows, time)| is_in_ratio(time, rows))
         };
         let larger = || all.iter().filter(|it| it.difference.excess_ns > 0.0).filter(is_larger);
         let first = larger().next()?;
@@ -437,12 +440,18 @@ impl Side<'_> {
         steps.filter_map(gap).collect()
     }
 
-    fn late_input(&self) -> Option<Explanation> {
+    /// The rank's gaps, and by how much longer they are a step than those of its peers.
+    fn longer_gaps(&self, gaps: impl Fn(usize, &Operators) -> Vec<(i64, i64)>) -> (Vec<(i64, i64)>, f64) {
         let length = |gaps: &[(i64, i64)]| gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>();
-        let own = self.gaps(self.rank, self.own);
+        let own = gaps(self.rank, self.own);
         let peers = self.chosen.iter().zip(self.others);
-        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.gaps(*rank, it))).collect();
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&gaps(*rank, it))).collect();
         let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
+        (own, gap_ns)
+    }
+
+    fn late_input(&self) -> Option<Explanation> {
+        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.gaps(rank, operators));
         let spans = |call: &&Call| own.iter().any(|gap| host_gaps::spans_most(call, *gap));
         let mut loads = self.own.calls.iter().filter(|call| call.fetches_input());
         let call = loads.find(spans).map(|call| call.name.to_string());
@@ -469,11 +478,7 @@ impl Side<'_> {
     }
 
     fn host_bound(&self) -> Option<Explanation> {
-        let length = |gaps: &[(i64, i64)]| gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>();
-        let own = self.host_gaps(self.rank, self.own);
-        let peers = self.chosen.iter().zip(self.others);
-        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&self.host_gaps(*rank, it))).collect();
-        let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
+        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.host_gaps(rank, operators));
         let call = host_gaps::call_in_most(&own, &self.own.calls).map(str::to_owned);
         (gap_ns > 0.0)
             .then_some(Explanation { cause: Cause::HostBound { gap_ns, call }, explains_ns: gap_ns })
