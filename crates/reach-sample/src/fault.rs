@@ -112,6 +112,9 @@ impl Fault {
         }
         match *self {
             Self::SlowLink { from, to, .. } if from == to => wrong("a link has two ranks".to_owned()),
+            Self::SlowLink { from, to, .. } if !layout.have_link(from, to) => {
+                wrong("these ranks exchange nothing, so that the link makes no difference".to_owned())
+            }
             Self::SlowLink { factor, .. } if !(factor > 0.001 && factor <= 1.0) => {
                 wrong("the part of the bandwidth that is left is above 0.001, and at most 1".to_owned())
             }
@@ -259,6 +262,7 @@ mod tests {
         for (text, expected) in [
             ("slow-link=3", "FROM-TO"),
             ("slow-link=3-3", "two ranks"),
+            ("slow-link=0-7", "exchange nothing"),
             ("slow-link=0-1:0", "bandwidth"),
             ("slow-link=0-1:NaN", "bandwidth"),
             ("low-frequency=9", "no rank 9"),

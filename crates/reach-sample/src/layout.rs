@@ -129,6 +129,12 @@ impl Layout {
         }
     }
 
+    /// Whether two ranks exchange anything: they are in a group, and stages of a pipeline one behind the other.
+    pub(crate) fn have_link(&self, a: usize, b: usize) -> bool {
+        let are_near = |group| group != Group::Pipeline || self.stage(a).abs_diff(self.stage(b)) == 1;
+        Group::ALL.into_iter().any(|group| are_near(group) && self.members(group, a).contains(&b))
+    }
+
     /// That the sizes go together.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let sizes = [self.tensor, self.pipeline, self.data, self.expert];
