@@ -28,6 +28,10 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
         place.fails(1, &says, &["cluster", "sql", "set", statement]);
     }
+    // What no engine should be asked isn't handed on.
+    place.fails(2, &["SELECT or WITH", "'DROP'"], &["cluster", "sql", "set", "DROP TABLE ranks"]);
+    let handed = place.fails(1, &["answers this one:"], &["cluster", "sql", "set", "SELECT 1"]);
+    assert!(handed.stderr.contains("  SELECT 1;"), "{}", handed.stderr);
     let explain = format!("EXPLAIN {ranks}");
     place.fails(1, &[&explain], &["cluster", "sql", "set", "--explain", "SELECT count(*) FROM ranks"]);
 }
@@ -39,7 +43,11 @@ fn places_that_statements_can_not_be_carried_out_at_are_refused() {
     place.fails(2, &["spark", "ballista://HOST:PORT"], &ask("spark"));
     place.fails(2, &["ballista://HOST:PORT"], &ask("ballista://host"));
     #[cfg(not(feature = "ballista"))]
-    place.fails(1, &["--features ballista", "without --engine"], &ask("ballista://127.0.0.1:50050"));
+    {
+        let told = place.fails(1, &["--features ballista"], &ask("ballista://127.0.0.1:50050"));
+        // A program without any engine doesn't point to its own.
+        assert_eq!(told.stderr.contains("without --engine"), cfg!(feature = "datafusion"), "{}", told.stderr);
+    }
 }
 
 #[cfg(feature = "datafusion")]

@@ -111,9 +111,13 @@ pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> S
         .into_iter()
         .map(|table| format!("{table} AS (SELECT * FROM {})", source(table)))
         .collect();
+    if tables.is_empty() {
+        return statement.to_owned();
+    }
     let tables = tables.join(",\n     ");
     // A statement can begin with tables of its own.
-    match statement.strip_prefix("WITH ") {
+    let with = statement.get(.."WITH ".len()).filter(|word| word.eq_ignore_ascii_case("WITH "));
+    match with.map(|with| &statement[with.len()..]) {
         Some(rest) => format!("WITH {tables},\n     {rest}"),
         None => format!("WITH {tables}\n{statement}"),
     }

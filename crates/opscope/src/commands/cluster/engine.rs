@@ -58,13 +58,14 @@ pub struct Bounds {
 /// The error of a program that knows no cluster.
 #[cfg(not(feature = "ballista"))]
 fn lacks_ballista() -> anyhow::Error {
-    anyhow::anyhow!(
-        "{}",
-        say!(
-            "this opscope is built without the client of Apache Ballista, which cargo build --release -p opscope \
-             --features ballista puts in; without --engine the statement is carried out on this machine"
-        )
-    )
+    let mut text = say!(
+        "this opscope is built without the client of Apache Ballista, which cargo build --release -p opscope \
+         --features ballista puts in"
+    );
+    if cfg!(feature = "datafusion") {
+        text.push_str(&say!("; without --engine the statement is carried out on this machine"));
+    }
+    anyhow::anyhow!("{text}")
 }
 
 #[cfg(feature = "datafusion")]

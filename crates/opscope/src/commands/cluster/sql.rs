@@ -94,6 +94,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
     let Some(engine) = engine::open(&set, &arguments.engine, bounds)? else {
+        let said = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+        let first = said.flat_map(str::split_whitespace).next().unwrap_or_default();
+        let is_other = first.chars().all(char::is_alphabetic)
+            && !["SELECT", "WITH", "VALUES"].iter().any(|word| first.eq_ignore_ascii_case(word));
+        if is_other {
+            bail!(UsageError(say!(
+                "only questions can be asked, which begin with SELECT or WITH; found '{first}'"
+            )));
+        }
         let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
         let asked = if arguments.explain { format!("EXPLAIN {asked}") } else { asked };
         bail!(
