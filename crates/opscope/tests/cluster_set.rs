@@ -206,6 +206,12 @@ fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
     place.fails(1, &["--keep all"], &["cluster", "experts", "less"]);
     place.done(&["cluster", "import", &folder, "-o", "least", "--keep", "summary"]);
     place.fails(1, &["--keep summary"], &["cluster", "least"]);
+    // What was left out can't be added to ranks that are there.
+    let more = ["cluster", "import", &folder, "-o", "least", "--keep", "all"];
+    place.fails(1, &["rank 0", "summary alone", "--run"], &more);
+    place.done(&["cluster", "import", &folder, "-o", "all"]);
+    let fewer = ["cluster", "import", &folder, "-o", "all", "--keep", "summary"];
+    assert!(place.done(&fewer).stdout.contains("there already"));
 }
 
 #[test]
@@ -255,11 +261,34 @@ fn importers_at_the_same_time_make_one_set() {
         for output in &both {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
-        // Whichever ended last may have seen that the other wasn't done.
-        place.done(&["cluster", "import", &folder, "-o", "set"]);
         assert_same(&place, "whole", "set", &["cluster"]);
         assert_same(&place, "whole", "set", &["cluster", "info"]);
+        assert!(has_tables_of_all(&place, "set"), "{shards:?}");
     }
+}
+
+/// Whether a set has the tables over all ranks.
+fn has_tables_of_all(place: &Place, set: &str) -> bool {
+    tables(&place.path(set)).iter().any(|(path, _)| path.starts_with("suspects"))
+}
+
+#[test]
+fn the_last_of_several_importers_writes_the_tables_over_all_ranks() {
+    let place = Place::new();
+    // Three blocks, which the importers share.
+    let small = ["--ranks", "136", "--layers", "1", "--microbatches", "1", "--steps", "1"];
+    let folder = sample(&place, "db", &[&small[..], &["--damage", "missing=70"]].concat());
+    let start = |_| {
+        let mut importer = place.command(&["cluster", "import", &folder, "-o", "set", "--jobs", "1"]);
+        importer.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let importers: Vec<_> = (0..3).map(start).collect();
+    for importer in importers {
+        let output = importer.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(has_tables_of_all(&place, "set"));
+    assert_same(&place, &folder, "set", &["cluster"]);
 }
 
 #[test]
@@ -313,6 +342,20 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
         std::fs::write(set.join(path), bytes).unwrap();
     }
     place.done(&["cluster", "set"]);
+    let manifest = set.join("_manifest/run=run/00000000-00000003.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    for command in [&["cluster", "set"][..], &["cluster", "import", &folder, "-o", "set"]] {
+        place.fails(1, &["00000000-00000003.json", "delete it and import its ranks again"], command);
+    }
+    let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
+    assert_ne!(newer, text);
+    std::fs::write(&manifest, newer).unwrap();
+    place.fails(1, &["00000000-00000003.json", "version 2"], &["cluster", "set"]);
+    std::fs::remove_file(&manifest).unwrap();
+    place.fails(1, &["no run in the set yet", "cluster import"], &["cluster", "set"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    assert_same(&place, &folder, "set", &["cluster"]);
     let file = set.join("opscope.json");
     std::fs::write(&file, r#"{"schema":2,"program":"opscope 9.1.0"}"#).unwrap();
     place.fails(1, &["version 2", "opscope 9.1.0", "up to version 1"], &["cluster", "set"]);

@@ -127,6 +127,11 @@ pub fn import(
     }
     let opened = super::open::Set::open(set, Some(&options.run))?;
     imported.missing = opened.discovery().missing();
+    // Others may have ended meanwhile.
+    let is_there = |rank: u32| opened.discovery().collections.iter().any(|it| it.rank == rank);
+    let lacks =
+        |it: &Collection, (first, last): (u32, u32)| (first..=last).contains(&it.rank) && !is_there(it.rank);
+    imported.busy.retain(|part| discovery.collections.iter().any(|it| lacks(it, *part)));
     let waits_for_others =
         options.shard.is_some() && !imported.missing.is_empty() || !imported.busy.is_empty();
     imported.why_not_whole = match () {
@@ -165,6 +170,11 @@ fn known(
 ) -> Result<Vec<u32>, SetError> {
     let mut known: BTreeMap<u32, String> = BTreeMap::new();
     for part in manifest::manifests(set, &options.run)? {
+        let chosen = part.ranks.keys().find(|rank| collections.iter().any(|it| it.rank == **rank));
+        if let Some(rank) = chosen.filter(|_| part.keep < options.keep) {
+            let (rank, run, keep) = (*rank, options.run.clone(), part.keep.name());
+            return Err(SetError::KeepsLess { rank, run, keep });
+        }
         known.extend(part.ranks);
     }
     let mut present = Vec::new();

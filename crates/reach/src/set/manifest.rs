@@ -22,6 +22,17 @@ pub enum Keep {
     All,
 }
 
+impl Keep {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Communication => "communication",
+            Self::All => "all",
+        }
+    }
+}
+
 /// The file that makes a folder a set.
 #[derive(Debug, Serialize, Deserialize)]
 struct SetFile {
@@ -126,7 +137,8 @@ pub fn begin(set: &Path) -> Result<(), SetError> {
 /// When it is one, or says nothing of its version.
 pub fn check(set: &Path) -> Result<(), SetError> {
     let path = set.join(SET_FILE);
-    let file: SetFile = read_json(&path)?;
+    let damaged = |_| SetError::Absent { path: path.clone(), why: "what makes the folder a set is damaged" };
+    let file: SetFile = read_json(&path).map_err(damaged)?;
     check_schema(&path, file.schema, file.program)
 }
 
@@ -138,14 +150,22 @@ fn check_schema(path: &Path, found: u32, by: String) -> Result<(), SetError> {
 }
 
 /// The names of a set's runs.
-pub fn runs(set: &Path) -> Vec<String> {
+///
+/// # Errors
+/// As [`manifests`].
+pub fn runs(set: &Path) -> Result<Vec<String>, SetError> {
     let entries = std::fs::read_dir(set.join("_manifest")).into_iter().flatten().flatten();
-    let mut runs: Vec<String> = entries
-        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix("run=")?.to_owned()))
-        .filter(|run| super::is_run_name(run) && manifests(set, run).is_ok_and(|parts| !parts.is_empty()))
-        .collect();
+    let mut runs = Vec::new();
+    for entry in entries {
+        let name = entry.file_name();
+        let run = name.to_str().and_then(|name| name.strip_prefix("run="));
+        let Some(run) = run.filter(|run| super::is_run_name(run)) else { continue };
+        if !manifests(set, run)?.is_empty() {
+            runs.push(run.to_owned());
+        }
+    }
     runs.sort();
-    runs
+    Ok(runs)
 }
 
 /// The run to read: the named one, or the only one.
@@ -154,14 +174,14 @@ pub fn runs(set: &Path) -> Vec<String> {
 /// When there is no such run, or several and none is named.
 pub fn chosen_run(set: &Path, run: Option<&str>) -> Result<String, SetError> {
     check(set)?;
-    let runs = runs(set);
-    let has = || if runs.is_empty() { "none yet".to_owned() } else { runs.join(", ") };
+    let runs = runs(set)?;
+    let has = || runs.join(", ");
     let path = set.to_owned();
     match (run, &runs[..]) {
         (Some(run), all) if all.iter().any(|it| it == run) => Ok(run.to_owned()),
+        (_, []) => Err(SetError::NoRunYet { path }),
         (Some(run), _) => Err(SetError::NoRun { path, run: run.to_owned(), has: has() }),
         (None, [only]) => Ok(only.clone()),
-        (None, []) => Err(SetError::NoRun { path, run: "at all".to_owned(), has: has() }),
         (None, _) => Err(SetError::ManyRuns { path, has: has() }),
     }
 }
@@ -204,8 +224,8 @@ pub fn write_json(path: &Path, content: &impl Serialize) -> Result<(), SetError>
 
 /// Reads a file of JSON.
 pub fn read_json<T: for<'d> Deserialize<'d>>(path: &Path) -> Result<T, SetError> {
-    let bytes = opscope_files::read_plain(path).map_err(|error| SetError::unreadable(path, error))?;
-    serde_json::from_slice(&bytes).map_err(|error| SetError::unreadable(path, error))
+    let bytes = opscope_files::read_plain(path).map_err(|error| SetError::damaged_manifest(path, error))?;
+    serde_json::from_slice(&bytes).map_err(|error| SetError::damaged_manifest(path, error))
 }
 
 /// The offset basis and prime of FNV-1a with 64 bits.

@@ -76,6 +76,12 @@ pub enum SetError {
         /// The writer.
         by: String,
     },
+    /// There is no run.
+    #[error("{path}: there is no run in the set yet; opscope cluster import FOLDER -o SET adds one")]
+    NoRunYet {
+        /// The set.
+        path: PathBuf,
+    },
     /// There is no such run.
     #[error("{path}: no run {run} in the set; it has {has}")]
     NoRun {
@@ -114,6 +120,19 @@ pub enum SetError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The set keeps less of a rank than is asked for.
+    #[error(
+        "rank {rank} is in run {run} of the set already, of which it keeps {keep} alone: import under another name \
+         (--run), or into another set"
+    )]
+    KeepsLess {
+        /// The rank.
+        rank: u32,
+        /// The run.
+        run: String,
+        /// How much is kept.
+        keep: &'static str,
+    },
     /// Two parts hold the same rank.
     #[error("rank {rank} is in two parts of the set, {first} and {second}: remove one of these manifests")]
     TwoParts {
@@ -134,6 +153,14 @@ pub enum SetError {
         /// The set.
         path: PathBuf,
     },
+    /// A manifest can't be read.
+    #[error("{path}: cannot be read: {why}; delete it and import its ranks again")]
+    DamagedManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// A file can't be written.
     #[error("{path}: cannot write the file: {why}")]
     Unwritable {
@@ -146,7 +173,7 @@ pub enum SetError {
     #[error(transparent)]
     Write(#[from] opscope_files::WriteError),
     /// A file can't be read.
-    #[error("{path}: cannot be read: {why}; import its ranks again")]
+    #[error("{path}: cannot be read: {why}; delete the manifest that names it and import its ranks again")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -158,6 +185,10 @@ pub enum SetError {
 impl SetError {
     fn unwritable(path: &Path, error: impl ToString) -> Self {
         Self::Unwritable { path: path.to_owned(), why: error.to_string() }
+    }
+
+    fn damaged_manifest(path: &Path, error: impl ToString) -> Self {
+        Self::DamagedManifest { path: path.to_owned(), why: error.to_string() }
     }
 
     fn unreadable(path: &Path, error: impl ToString) -> Self {

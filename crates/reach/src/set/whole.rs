@@ -361,7 +361,7 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
     let run = &findings.run;
     for (index, instance) in run.instances.iter().enumerate() {
         let group = &run.groups[instance.group as usize];
-        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
+        let parts = || run.events_of(instance);
         let by_start =
             |a: &&crate::Event, b: &&crate::Event| a.start.total_cmp(&b.start).then(a.rank.cmp(&b.rank));
         let (Some(first), Some(last)) = (parts().min_by(by_start), parts().max_by(by_start)) else {
@@ -377,7 +377,7 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
             role: file.texts.enter(group.role.name()),
             r#type: file.texts.enter(kind.name()),
             members: instance.members as i32,
-            seen: instance.events.len() as i32,
+            seen: instance.seen as i32,
             first_rank: number(findings, first.rank as usize),
             last_rank: number(findings, last.rank as usize),
             first_ns: whole(first.start),
