@@ -172,6 +172,14 @@ impl Command {
         )
     }
 
+    /// The memory in bytes that large columns may take together; beyond that they lie in files.
+    pub fn columns_in_memory(&self) -> usize {
+        match self {
+            Self::Cluster(_) => opscope_reach::COLUMNS_IN_MEMORY,
+            _ => opscope_columns::COMMON_BUDGET,
+        }
+    }
+
     /// Carries it out.
     ///
     /// # Errors

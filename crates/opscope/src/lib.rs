@@ -101,7 +101,7 @@ fn carry_out(
     }
     // Columns leave most of a small allowance to whatever else a command holds.
     let share = usize::try_from(opscope_formats::memory::allowed() / 4).unwrap_or(usize::MAX);
-    opscope_columns::keep_in_memory(share.min(opscope_columns::COMMON_BUDGET));
+    opscope_columns::keep_in_memory(share.min(arguments.command.columns_in_memory()));
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (arguments.command.execute(&terminal), terminal)
 }

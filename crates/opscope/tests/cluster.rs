@@ -70,6 +70,15 @@ fn assert_true(answer: &Value, truth: &Value, of: &str) {
         assert!((told - saves).abs() <= allowed, "{of}: {name} costs {saves} ms, and {told} is told");
         let cause = suspect["evidence"]["causes"][0]["cause"].as_str().unwrap();
         assert!(causes_of(fault).contains(&cause), "{of}: {name} is slow for {fault}, and {cause} is told");
+        if suspect["kind"] == "rank" {
+            let causes = suspect["evidence"]["causes"].as_array().unwrap();
+            let explained: f64 = causes.iter().map(|cause| cause["explains_ns"].as_f64().unwrap()).sum();
+            let excess = suspect["excess_ns"].as_f64().unwrap();
+            assert!(
+                explained <= 1.25 * excess + 5e5,
+                "{of}: {name} exceeds its peers by {excess} ns, of which {explained} are explained: {causes:#?}"
+            );
+        }
     }
     assert!(named.is_empty(), "{of}: {named:#?} have no fault");
 }

@@ -112,7 +112,11 @@ fn groups_that_a_timeline_does_not_tell_are_not_guessed() {
         );
         place.write(&format!("rank-{rank}.json"), text);
     }
-    place.fails(1, &["none of the collectives of 2 ranks", "whose group isn't told"], &["cluster", "."]);
+    place.fails(
+        1,
+        &["none of the collectives of these ranks (2)", "whose group isn't told"],
+        &["cluster", "."],
+    );
 }
 
 #[test]
@@ -415,7 +419,7 @@ fn devices_of_one_profile_are_ranks_with_nothing_of_their_neighbours() {
         database.execute("DELETE FROM TASK WHERE deviceId = (SELECT max(deviceId) FROM TASK)", []).unwrap();
     assert!(left > 100);
     drop(database);
-    let told = place.fails(1, &["none of the collectives of 2 ranks"], &["cluster", "exported"]);
+    let told = place.fails(1, &["none of the collectives of these ranks (2)"], &["cluster", "exported"]);
     drop(told);
     fs::rename(place.path("exported"), place.path("idle")).unwrap();
     let idle = operators("idle");

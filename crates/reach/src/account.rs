@@ -30,10 +30,11 @@ pub fn of_ranks(run: &Run) -> Vec<Account> {
     (0..run.ranks.len()).map(|rank| of_rank(run, rank)).collect()
 }
 
-/// The mean over ranks.
-pub fn mean(accounts: &[Account]) -> Account {
-    let count = accounts.len().max(1) as f64;
-    let mean = |part: fn(&Account) -> f64| accounts.iter().map(part).sum::<f64>() / count;
+/// The mean over ranks. One without collectives, which others have, waits at unknown times: it doesn't count.
+pub fn mean(run: &Run, accounts: &[Account]) -> Account {
+    let ranks = || run.ranks.iter().zip(accounts).filter(|(rank, _)| !rank.events.is_empty());
+    let count = ranks().count().max(1) as f64;
+    let mean = |part: fn(&Account) -> f64| ranks().map(|(_, account)| part(account)).sum::<f64>() / count;
     Account {
         compute_ns: mean(|it| it.compute_ns),
         waiting_ns: mean(|it| it.waiting_ns),

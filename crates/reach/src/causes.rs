@@ -154,6 +154,9 @@ pub struct Evidence {
     /// The rank whose reasons and operators these are, where the suspect is several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_rank: Option<u32>,
+    /// How many of the suspect's ranks are slow, where it is several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_ranks: Option<usize>,
 }
 
 impl Evidence {
@@ -279,7 +282,7 @@ fn explain_rank(
     found.extend(side.collected());
     let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
     let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();
-    Evidence { causes: found, differences, peers, of_rank: None }
+    Evidence { causes: found, differences, peers, ..Evidence::default() }
 }
 
 /// A suspect beside its peers.
@@ -471,10 +474,12 @@ impl Side<'_> {
         let rank = &self.run.ranks[rank];
         let events = self.run.events[rank.events.clone()].iter();
         let events = events.map(|event| (event.start_ns, event.start_ns.saturating_add(event.duration_ns)));
-        let mut others: Vec<(i64, i64)> = events.chain(operators.copies.iter().copied()).collect();
-        others.sort_unstable();
+        let mut collectives: Vec<(i64, i64)> = events.collect();
+        collectives.sort_unstable();
+        let mut copies = operators.copies.clone();
+        copies.sort_unstable();
         let steps: Vec<i64> = rank.steps.iter().filter_map(|step| step.start_ns).collect();
-        host_gaps::of(&operators.spans, &others, &steps)
+        host_gaps::of(&operators.spans, &collectives, &copies, &steps)
     }
 
     fn host_bound(&self) -> Option<Explanation> {

@@ -103,7 +103,9 @@ fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f6
         let before = now;
         chain.groups.entry(event.group).or_default().add(back(&mut now, instance.begin));
         let start = |index: &&u32| run.events[**index as usize].start;
-        let Some(last) = instance.events.iter().max_by(|a, b| start(a).total_cmp(&start(b))) else { break };
+        let Some(last) = run.parts_of(instance).iter().max_by(|a, b| start(a).total_cmp(&start(b))) else {
+            break;
+        };
         let last = &run.events[*last as usize];
         (rank, pred) = (last.rank as usize, last.pred);
         // Records that contradict each other lead in a circle.
@@ -129,8 +131,8 @@ pub fn arrivals(run: &Run, ranks: &[usize], steps: &BTreeSet<i32>) -> Arrivals {
     let mut found = Arrivals::default();
     let mut theirs = vec![false; run.ranks.len()];
     ranks.iter().for_each(|rank| theirs[*rank] = true);
-    for instance in run.instances.iter().filter(|instance| instance.events.len() > 1) {
-        let parts = || instance.events.iter().map(|index| &run.events[*index as usize]);
+    for instance in run.instances.iter().filter(|instance| instance.seen > 1) {
+        let parts = || run.events_of(instance);
         let is_theirs = |rank: u32| theirs[rank as usize];
         if !parts().any(|event| is_theirs(event.rank) && steps.contains(&event.step)) {
             continue;

@@ -80,7 +80,7 @@ fn pairs(run: &Run) -> Vec<Pair> {
     let mut samples: BTreeMap<(usize, usize), Vec<(f64, f64)>> = BTreeMap::new();
     let Some(zero) = run.events.iter().map(|event| event.start_ns).min() else { return Vec::new() };
     for instance in &run.instances {
-        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
+        let parts = || run.events_of(instance);
         if !instance.is_complete() || !parts().all(|event| event.kind.ends_together()) {
             continue;
         }

@@ -48,7 +48,7 @@ pub struct CollectivesFilter {
 impl CollectivesFilter {
     fn takes(&self, findings: &Findings, instance: &Instance) -> bool {
         self.takes_group(findings, instance.group as usize)
-            && self.kind.is_none_or(|kind| kind == kind_of(&findings.run.events[instance.events[0] as usize]))
+            && self.kind.is_none_or(|kind| kind == kind_of(findings.run.first_of(instance)))
     }
 
     fn takes_group(&self, findings: &Findings, group: usize) -> bool {
@@ -77,8 +77,8 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     let steps = run.steps().len().max(1) as f64;
     let mut sums: BTreeMap<(Role, CollectiveType), Sums> = BTreeMap::new();
     for instance in run.instances.iter().filter(|it| filter.takes(findings, it)) {
-        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
-        let kind = kind_of(&run.events[instance.events[0] as usize]);
+        let parts = || run.events_of(instance);
+        let kind = kind_of(run.first_of(instance));
         let sums = sums.entry((run.groups[instance.group as usize].role, kind)).or_default();
         sums.calls += 1;
         for part in parts() {
@@ -273,11 +273,10 @@ pub struct InstanceParts {
 pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<InstanceParts> {
     let run = &findings.run;
     let is_asked = |it: &&Instance| {
-        run.groups[it.group as usize].key == group_key
-            && run.events[it.events[0] as usize].sequence == sequence
+        run.groups[it.group as usize].key == group_key && run.first_of(it).sequence == sequence
     };
     let parts = |instance: &Instance| {
-        let mut events: Vec<u32> = instance.events.clone();
+        let mut events = run.parts_of(instance).to_vec();
         let event = |index: u32| &run.events[index as usize];
         events.sort_by(|a, b| event(*a).start.total_cmp(&event(*b).start));
         let (first, last) = (event(events[0]).start, events[events.len() - 1]);
@@ -318,8 +317,10 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
 /// With what was expected.
 pub fn group_of(findings: &Findings, word: &str) -> Result<u64, String> {
     let groups = &findings.run.groups;
-    let key = crate::discover::key_of_text(word);
-    if groups.iter().any(|group| group.key == key) {
+    // Tables of a set have the number with a sign.
+    let with_sign = word.parse::<i64>().ok().map(i64::cast_unsigned);
+    let keys = with_sign.into_iter().chain([crate::discover::key_of_text(word)]);
+    if let Some(key) = keys.into_iter().find(|key| groups.iter().any(|group| group.key == *key)) {
         return Ok(key);
     }
     let by_rank = word.split_once(':').and_then(|(role, rank)| Some((role, rank.parse::<u32>().ok()?)));

@@ -25,11 +25,11 @@ pub enum ReachError {
     NoCollections(PathBuf),
     /// Collections were found, but no rank has a collective that another has.
     #[error(
-        "none of the collectives of {ranks} ranks has a counterpart on another rank, so that nothing can be \
+        "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
          compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above{why}"
     )]
     NothingMatched {
-        /// The ranks that were read.
+        /// How many ranks were read.
         ranks: usize,
         /// The first loss, or nothing.
         why: String,
@@ -92,6 +92,8 @@ pub enum LossReason {
     Damaged,
     /// A rank has no tasks and no collectives.
     Empty,
+    /// A rank has no collectives, which others have.
+    NoCollectives,
     /// A collection of a rank that another one has as well, and that isn't used.
     Double,
     /// Two places of a collection name different ranks.
@@ -126,6 +128,7 @@ impl LossReason {
         match self {
             Self::Damaged
             | Self::Empty
+            | Self::NoCollectives
             | Self::ImpossibleTime
             | Self::Unnumbered
             | Self::Ungrouped
@@ -141,9 +144,10 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Damaged,
         Self::Empty,
+        Self::NoCollectives,
         Self::Double,
         Self::Contradiction,
         Self::InventedRank,
@@ -164,6 +168,7 @@ impl LossReason {
         match self {
             Self::Damaged => "damaged",
             Self::Empty => "empty",
+            Self::NoCollectives => "no_collectives",
             Self::Double => "double",
             Self::Contradiction => "contradiction",
             Self::InventedRank => "invented_rank",
@@ -190,6 +195,9 @@ impl LossReason {
         match self {
             Self::Damaged => "cut or damaged; what could be read of it is used",
             Self::Empty => "nothing in it",
+            Self::NoCollectives => {
+                "no collectives, which others have; where its time goes isn't known, and others may have waited for it"
+            }
             Self::Double => "a rank that a newer collection has as well; not used",
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",

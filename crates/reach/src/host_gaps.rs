@@ -11,25 +11,38 @@ const AT_ONCE: i64 = 20_000;
 /// The calls under way at a time that are looked at.
 const MOST_OPEN: usize = 256;
 
-/// The gaps before computing tasks, by start and end. `spans` are all computing tasks by start, `others` start and end
-/// of all else that the device does, by start, `steps` the begins of steps, whose own gaps don't count.
-pub fn of(spans: &[Span], others: &[(i64, i64)], steps: &[i64]) -> Vec<(i64, i64)> {
-    let mut others = others.iter().copied().peekable();
+/// The gaps before computing tasks, by start and end. `spans` are all computing tasks by start, `collectives` and
+/// `copies` start and end of these, by start, `steps` the begins of steps: a gap before the first task or collective of
+/// a step doesn't count, which may have copies of its input before it.
+pub fn of(
+    spans: &[Span],
+    collectives: &[(i64, i64)],
+    copies: &[(i64, i64)],
+    steps: &[i64],
+) -> Vec<(i64, i64)> {
+    let mut collectives = collectives.iter().copied().peekable();
+    let mut copies = copies.iter().copied().peekable();
     let mut gaps = Vec::new();
-    let mut busy_until = i64::MIN;
+    let (mut busy_until, mut last_start) = (i64::MIN, i64::MIN);
     for span in spans {
-        while let Some((_, end)) = others.next_if(|(start, _)| *start < span.start) {
+        while let Some((start, end)) = collectives.next_if(|(start, _)| *start < span.start) {
+            busy_until = busy_until.max(end);
+            last_start = last_start.max(start);
+        }
+        while let Some((_, end)) = copies.next_if(|(start, _)| *start < span.start) {
             busy_until = busy_until.max(end);
         }
         let is_first = busy_until == i64::MIN;
         let is_waited_for =
             span.launch.time().is_some_and(|launch| span.start.saturating_sub(launch) < AT_ONCE);
         let begins = steps.partition_point(|step| *step <= span.start);
-        let is_at_begin = begins.checked_sub(1).is_some_and(|step| steps[step] >= busy_until);
+        // What began before may end within the step.
+        let is_at_begin = begins.checked_sub(1).is_some_and(|step| steps[step] > last_start);
         if busy_until < span.start && is_waited_for && !is_first && !is_at_begin {
             gaps.push((busy_until, span.start));
         }
         busy_until = busy_until.max(span.end);
+        last_start = span.start;
     }
     gaps
 }
@@ -89,8 +102,13 @@ mod tests {
             // The begin of a step.
             span(1_200_000, 1_300_000, 1_199_000),
             span(1_350_000, 1_400_000, 1_360_000),
+            // The begin of another, into which a collective of the one before reaches.
+            span(1_600_000, 1_700_000, 1_599_000),
         ];
-        let gaps = of(&spans, &[(510_000, 880_000)], &[0, 1_100_000]);
+        let collectives = [(510_000, 880_000), (1_390_000, 1_520_000)];
+        // The input of that step.
+        let copies = [(1_530_000, 1_540_000)];
+        let gaps = of(&spans, &collectives, &copies, &[0, 1_100_000, 1_500_000]);
         assert_eq!(gaps, [(400_000, 450_000), (880_000, 900_000), (1_300_000, 1_350_000)]);
     }
 

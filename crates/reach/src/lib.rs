@@ -29,7 +29,7 @@
 //! cut_steps                            steps of which a rank lost most
 //! strangers                            ranks whose collectives don't end with the others'
 //! clocks   matching                    hosts' clocks; which parts belong to one collective
-//! run                                  all ranks side by side
+//! run   gathered                       all ranks side by side; the parts of those that were read so far
 //! profiles                             where they are read from: folders, or a set
 //! set                                  the ranks of a run in Parquet files
 //! read                                 a rank, reduced to collectives and the work between them
@@ -47,6 +47,7 @@ pub mod database;
 mod discover;
 mod error;
 mod experts;
+mod gathered;
 mod host_gaps;
 mod inferred_steps;
 mod json_tree;
@@ -146,7 +147,7 @@ pub struct Findings {
 impl Findings {
     /// Where a step goes, as the mean over ranks.
     pub fn account(&self) -> Account {
-        account::mean(&self.accounts)
+        account::mean(&self.run, &self.accounts)
     }
 
     /// Where each step of a rank goes, by the rank's index.
@@ -161,7 +162,7 @@ impl Findings {
 
     /// The parts in collectives that have a counterpart on another rank.
     pub fn matched(&self) -> usize {
-        self.run.instances.iter().filter(|it| it.events.len() > 1).map(|it| it.events.len()).sum()
+        self.run.instances.iter().filter(|it| it.seen > 1).map(|it| it.seen as usize).sum()
     }
 
     /// A suspect's name, such as `rank 49 (host6:1)` or `link 0 → 28 (RDMA)`.
@@ -222,6 +223,10 @@ pub fn examine(paths: &[PathBuf], stop: &Stop, progress: &Progress<'_>) -> Resul
     examine_profiles(&Profiles::open(paths, None)?, stop, progress)
 }
 
+/// The memory in bytes that is meant for large columns of ranks: a few steps of some hundred ranks fit, and more lie in
+/// files, so that any number of ranks and steps takes about as much.
+pub const COLUMNS_IN_MEMORY: usize = 128 << 20;
+
 /// Reads ranks one by one and finds out who holds up whom.
 ///
 /// # Errors
@@ -237,9 +242,10 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
     progress(Stage::Matching);
+    losses.extend(without_collectives(&run, &losses));
     losses.extend(cut_steps::leave_out(&mut run));
     let shifts = matching::match_collectives(&mut run);
-    if !run.instances.iter().any(|instance| instance.events.len() > 1) {
+    if !run.instances.iter().any(|instance| instance.seen > 1) {
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
             return Err(ReachError::SummaryOnly);
         }
@@ -291,4 +297,14 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let accounts = account::of_ranks(&run);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
+}
+
+/// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.
+fn without_collectives(run: &Run, known: &[Loss]) -> Vec<Loss> {
+    let is_empty = |rank: u32| known.iter().any(|it| it.rank == Some(rank) && it.reason == LossReason::Empty);
+    let have_none = run.ranks.iter().filter(|rank| rank.events.is_empty() && !is_empty(rank.number));
+    let loss = |rank: &Rank| {
+        Loss::new(Some(rank.number), format!("rank {}", rank.number), LossReason::NoCollectives, 1)
+    };
+    if run.events.is_empty() { Vec::new() } else { have_none.map(loss).collect() }
 }

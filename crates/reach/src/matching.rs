@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::discover::Role;
@@ -41,8 +42,8 @@ type Numbers = BTreeMap<i32, (CollectiveType, i64)>;
 fn correct_shifts(run: &mut Run) -> Vec<Shift> {
     let numbered = |index: &u32| !run.events[*index as usize].kind.is_between_two();
     let group_of = |index: &u32| run.events[*index as usize].group;
-    let mut events: Vec<u32> = (0..run.events.len() as u32).filter(numbered).collect();
-    events.sort_by_key(group_of);
+    let mut events: Column<u32> = (0..run.events.len() as u32).filter(numbered).collect();
+    events.sort_unstable_by_key(|index| (group_of(index), *index));
     let mut added: NumberMap<u64, i32> = NumberMap::default();
     let mut shifts = Vec::new();
     // A group at a time, because the numbers of all take more memory than the events.
@@ -117,7 +118,8 @@ fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
     equal.min_by_key(|shift| (spread(*shift), shift.unsigned_abs())).filter(|_| best > 0).unwrap_or(0)
 }
 
-/// The parts of one collective: group, pair (or none), number, how manieth of the same rank with all that.
+/// The key that the parts of one collective have in common: group, pair (or none), number, how manieth of the same rank
+/// with all that.
 type Key = (u32, u32, u32, i32, u32);
 
 /// Stands where no pair does.
@@ -125,9 +127,32 @@ const NO_PAIR: u32 = u32::MAX;
 
 /// Gives every part its instance.
 fn tie(run: &mut Run) {
+    let mut keys = keys(run);
+    keys.sort_unstable();
+    (run.instances, run.parts) = (Column::new(), Column::new());
+    for of_one in keys.chunk_by(|a, b| a.0 == b.0) {
+        let first = &run.events[of_one[0].1 as usize];
+        let members = match first.kind.is_between_two() {
+            true => 2,
+            false => run.groups[first.group as usize].ranks.len() as u32,
+        };
+        run.instances.push(Instance {
+            group: first.group,
+            first: run.parts.len() as u32,
+            seen: of_one.len() as u32,
+            members,
+            ..Instance::default()
+        });
+        run.parts.extend(of_one.iter().map(|(_, part)| *part));
+    }
+    number_parts(run);
+}
+
+/// All parts with their keys.
+fn keys(run: &Run) -> Column<(Key, u32)> {
     let pairs = pairs(run);
-    let mut instances: BTreeMap<Key, Instance> = BTreeMap::new();
     let unequal = unequal_pairs(run, &pairs);
+    let mut keys = Column::new();
     // Counts within a rank, whose parts stand together.
     let mut rank = u32::MAX;
     let mut times: BTreeMap<(u32, u32, u32, i32), i32> = BTreeMap::new();
@@ -152,21 +177,10 @@ fn tie(run: &mut Run) {
             false => event.sequence,
         };
         let twice = again.entry((event.group, source, target, number)).or_insert(0);
-        let key = (event.group, source, target, number, *twice);
+        keys.push(((event.group, source, target, number, *twice), index as u32));
         *twice += 1;
-        let members = match event.kind.is_between_two() {
-            true => 2,
-            false => run.groups[event.group as usize].ranks.len() as u32,
-        };
-        let instance = instances.entry(key).or_insert_with(|| Instance {
-            group: event.group,
-            members,
-            ..Instance::default()
-        });
-        instance.events.push(index as u32);
     }
-    run.instances = instances.into_values().collect();
-    number_parts(run);
+    keys
 }
 
 /// More sends and receives of a pair than a step has.
@@ -185,17 +199,17 @@ fn unequal_pairs(run: &Run, pairs: &[(u32, u32)]) -> BTreeSet<(u32, u32, u32)> {
 /// Writes the instances' indices into their parts.
 fn number_parts(run: &mut Run) {
     for (index, instance) in run.instances.iter().enumerate() {
-        for event in &instance.events {
-            run.events[*event as usize].instance = index as u32;
+        for part in &run.parts[instance.first as usize..][..instance.seen as usize] {
+            run.events[*part as usize].instance = index as u32;
         }
     }
 }
 
 /// The places of sender and receiver of each part; [`NO_PAIR`] for other collectives, and in groups where not all
 /// parts tell the other side.
-fn pairs(run: &Run) -> Vec<(u32, u32)> {
+fn pairs(run: &Run) -> Column<(u32, u32)> {
     let mut untold = vec![false; run.groups.len()];
-    let mut pairs = Vec::with_capacity(run.events.len());
+    let mut pairs = Column::new();
     for event in &run.events {
         let group = &run.groups[event.group as usize];
         let number = run.ranks[event.rank as usize].number;
@@ -224,15 +238,16 @@ fn pairs(run: &Run) -> Vec<(u32, u32)> {
 
 /// Lays all parts on the common clock and sets the instances' begins and transfers; puts instances in order.
 pub fn time_instances(run: &mut Run, aligned: impl Fn(usize, i64) -> f64) {
-    for event in &mut run.events {
+    for event in run.events.iter_mut() {
         event.start = aligned(event.rank as usize, event.start_ns);
     }
-    for instance in &mut run.instances {
-        let parts = || instance.events.iter().map(|event| &run.events[*event as usize]);
+    for place in 0..run.instances.len() {
+        let instance = &run.instances[place];
+        let parts = || run.events_of(instance);
         let begin = parts().map(|event| event.start).fold(f64::MIN, f64::max);
         let tails = parts().map(|event| (event.end() - begin).max(0.0)).sum::<f64>();
-        let count = instance.events.len().max(1) as f64;
-        (instance.begin, instance.tail) = (begin, tails / count);
+        let tail = tails / f64::from(instance.seen.max(1));
+        run.instances[place] = Instance { begin, tail, ..*instance };
     }
     run.instances.sort_by(|a, b| a.begin.total_cmp(&b.begin));
     number_parts(run);

@@ -5,6 +5,9 @@
 //! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter::repeat_n;
+
+use opscope_columns::Column;
 
 use crate::clocks::median;
 use crate::discover::Role;
@@ -21,21 +24,21 @@ pub struct Peers {
     /// How many ranks each class has.
     pub sizes: Vec<u32>,
     /// The slot of each event.
-    pub slot: Vec<u32>,
+    pub slot: Column<u32>,
     /// How manieth of its slot's kind in its step each event is: use and type are the event's.
-    pub occurrence: Vec<u32>,
+    pub occurrence: Column<u32>,
     /// The typical segment before each event, in nanoseconds.
-    pub segment: Vec<f64>,
+    pub segment: Column<f64>,
     /// Whether the segment before each event is work after the same as on most peers, so that its length can be compared
     /// with theirs.
-    pub is_alike: Vec<bool>,
+    pub is_alike: Column<bool>,
     /// The typical time of each rank's own in each of its steps, in their order: under computing tasks, or with nothing
     /// on the device. In nanoseconds.
     pub own: Vec<Vec<f64>>,
     /// The typical segment before the end of each rank's steps, in the order of its finishes.
     pub finish: Vec<Vec<f64>>,
     /// The typical transfer of each instance, in nanoseconds.
-    pub tail: Vec<f64>,
+    pub tail: Column<f64>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
     /// Other events that each event waits for on its peers, though not on this rank this time.
@@ -106,8 +109,8 @@ fn classes(run: &Run) -> (Vec<u32>, Vec<Class>) {
 }
 
 /// Gives each event its slot; returns those among kin.
-fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) -> Vec<u32> {
-    let mut of_kin = Vec::new();
+fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) -> Column<u32> {
+    let mut of_kin = Column::new();
     let mut slots: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
     let mut kin: HashMap<(u32, Role, CollectiveType, u32), u32> = HashMap::new();
     for (index, rank) in run.ranks.iter().enumerate() {
@@ -138,12 +141,13 @@ fn least(values: &[f64]) -> f64 {
 }
 
 /// The typical segment before each event, and whether most peers have it after the same.
-fn typical_segments(run: &Run, slots: Slots<'_>) -> (Vec<f64>, Vec<bool>) {
+fn typical_segments(run: &Run, slots: Slots<'_>) -> (Column<f64>, Column<bool>) {
     // Of work that isn't known nothing is typical.
     let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
-    let mut order: Vec<u32> = (0..run.events.len() as u32).filter(is_known).collect();
+    let mut order: Column<u32> = (0..run.events.len() as u32).filter(is_known).collect();
     order.sort_unstable_by_key(|&index| (slots.own[index as usize], run.events[index as usize].step, index));
-    let mut found = (vec![f64::NAN; run.events.len()], vec![false; run.events.len()]);
+    let count = run.events.len();
+    let mut found = (repeat_n(f64::NAN, count).collect(), repeat_n(false, count).collect());
     for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
         typical_of_slot(run, slots, of_slot, &mut found);
     }
@@ -157,7 +161,7 @@ fn typical_of_slot(
     run: &Run,
     slots: Slots<'_>,
     events: &[u32],
-    (found, is_alike): &mut (Vec<f64>, Vec<bool>),
+    (found, is_alike): &mut (Column<f64>, Column<bool>),
 ) {
     let event = |index: &u32| &run.events[*index as usize];
     let segments =
@@ -222,14 +226,14 @@ fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32,
 type TailClass = (Role, CollectiveType, u32, u32, usize);
 
 /// The class of each instance's transfer.
-pub fn tail_classes(run: &Run) -> Vec<TailClass> {
+pub fn tail_classes(run: &Run) -> Column<TailClass> {
     let class = |instance: &crate::run::Instance| {
-        let first = &run.events[instance.events[0] as usize];
-        let parts = instance.events.iter().map(|event| &run.events[*event as usize]);
+        let first = run.first_of(instance);
+        let parts = run.events_of(instance);
         let mut hosts: Vec<usize> = parts.clone().map(|event| run.ranks[event.rank as usize].host).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let count = instance.events.len() as u64;
+        let count = u64::from(instance.seen);
         let bytes = parts.map(|event| event.bytes / count.max(1)).sum::<u64>();
         let size = if bytes == 0 { 0 } else { ((bytes as f64).log2() * 8.0).round() as u32 };
         let kind = if first.kind == CollectiveType::Send { CollectiveType::Receive } else { first.kind };
@@ -239,7 +243,7 @@ pub fn tail_classes(run: &Run) -> Vec<TailClass> {
     run.instances.iter().map(class).collect()
 }
 
-fn typical_tails(run: &Run, classes: &[TailClass]) -> Vec<f64> {
+fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
     let mut values: HashMap<TailClass, (Vec<f64>, Vec<u32>)> = HashMap::new();
     for (instance, class) in run.instances.iter().zip(classes) {
         let (tails, groups) = values.entry(*class).or_default();

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use opscope_columns::Column;
+
 use crate::clocks::median;
 use crate::run::{Event, Run};
 
@@ -34,8 +36,8 @@ impl Slots<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Also {
     /// Where the others of each event end in `others`.
-    ends: Vec<u32>,
-    others: Vec<(u32, f64)>,
+    ends: Column<u32>,
+    others: Column<(u32, f64)>,
 }
 
 impl Also {
@@ -64,21 +66,24 @@ impl Usual {
     }
 
     fn among(run: &Run, slots: Slots<'_>, alike: &[u32]) -> Self {
-        let mut seen: HashMap<u32, (usize, BTreeMap<Place, Vec<f64>>)> = HashMap::new();
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        let mut preds: Column<((u32, Place), i64)> = Column::new();
         for (event, slot) in run.events.iter().zip(alike) {
-            let (count, preds) = seen.entry(*slot).or_default();
-            *count += 1;
+            *counts.entry(*slot).or_default() += 1;
             if let Some(pred) = event.pred {
-                let segments = preds.entry(slots.place(run, event, pred)).or_default();
-                segments.push(event.segment_ns as f64);
+                preds.push(((*slot, slots.place(run, event, pred)), event.segment_ns));
             }
         }
-        let usual = seen.into_iter().map(|(slot, (count, preds))| {
-            let often =
-                preds.into_iter().filter(|(_, segments)| segments.len() as f64 >= SHARE * count as f64);
-            (slot, often.map(|(place, mut segments)| (place, median(&mut segments))).collect())
-        });
-        Self(usual.collect())
+        preds.sort_unstable();
+        let mut usual: HashMap<u32, Vec<(Place, f64)>> = HashMap::new();
+        for alike in preds.chunk_by(|a, b| a.0 == b.0) {
+            let (slot, place) = alike[0].0;
+            if alike.len() as f64 >= SHARE * counts[&slot] as f64 {
+                let mut segments: Vec<f64> = alike.iter().map(|(_, segment)| *segment as f64).collect();
+                usual.entry(slot).or_default().push((place, median(&mut segments)));
+            }
+        }
+        Self(usual)
     }
 
     /// Adds what is usual among kin. Where a path is slow that all peers use, none of them shows what else it waits
@@ -148,7 +153,6 @@ impl Usual {
     /// Predecessors that events have on their peers, beside their own.
     pub fn others(&self, run: &Run, slots: Slots<'_>) -> Also {
         let mut also = Also::default();
-        also.ends.reserve_exact(run.events.len());
         each_with_places(run, slots, |index, event, places| {
             for &(place, segment) in self.at(slots.own[index]) {
                 let Some(pred) = places.pred(event, place) else { continue };

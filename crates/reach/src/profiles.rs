@@ -11,6 +11,7 @@ use opscope_formats::reading::Stop;
 use crate::discover::{Collection, Discovery, discover};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
+use crate::gathered::Gathering;
 use crate::read::{self, Executed, Operators};
 use crate::run::Run;
 use crate::set::manifest::Keep;
@@ -74,18 +75,19 @@ impl Profiles {
             }
         };
         let done = AtomicUsize::new(0);
+        let gathering = Gathering::default();
         let read = opscope_parallel::map(collections, |collection| {
-            let rank = if stop.is_wanted() { Default::default() } else { read::rank(collection) };
+            let (rows, lost) = if stop.is_wanted() { Default::default() } else { read::rank(collection) };
             progress(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
-            rank
+            (gathering.add(rows), lost)
         });
         let mut losses = discovery.losses.clone();
-        let rows = read.into_iter().map(|(rows, mut lost)| {
+        let ranks = read.into_iter().map(|(rank, mut lost)| {
             losses.append(&mut lost);
-            rows
+            rank
         });
-        let rows = rows.collect();
-        Ok((Run::of_rows(discovery, rows), losses))
+        let ranks = ranks.collect();
+        Ok((Run::of_gathered(discovery, &gathering.parts(), ranks), losses))
     }
 
     /// A rank's operators, by its place among the ranks.

@@ -4,6 +4,7 @@
 //! begins when the last part has arrived. Unchanged, that gives the measured times. With a rank's work or a group's
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
+use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::peers::Peers;
@@ -65,13 +66,13 @@ type Times = [f64; LANES];
 /// second are stored within 32 ns.
 struct Ends<'r> {
     run: &'r Run,
-    differences: Vec<[f32; LANES]>,
+    differences: Column<[f32; LANES]>,
 }
 
 impl<'r> Ends<'r> {
     /// The measured ends.
     fn measured(run: &'r Run) -> Self {
-        Self { run, differences: vec![[0.0; LANES]; run.events.len()] }
+        Self { run, differences: std::iter::repeat_n([0.0; LANES], run.events.len()).collect() }
     }
 
     fn of(&self, event: u32) -> Times {
@@ -117,7 +118,7 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
     let mut ends = Ends::measured(run);
     for (number, instance) in run.instances.iter().enumerate() {
         let mut begin = [f64::MIN; LANES];
-        for &index in &instance.events {
+        for &index in run.parts_of(instance) {
             let event = &run.events[index as usize];
             let measured = moved.get(&index).copied().unwrap_or([event.segment_ns as f64; LANES]);
             let segments = chosen(ranks[event.rank as usize], measured, peers.segment[index as usize]);
@@ -131,7 +132,7 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
         }
         let excess = (instance.tail - peers.tail[number]).max(0.0);
         let mask = groups[instance.group as usize];
-        for &index in &instance.events {
+        for &index in run.parts_of(instance) {
             let tail = run.events[index as usize].end() - instance.begin;
             let tails = chosen(mask, [tail; LANES], tail - excess);
             ends.set(index, std::array::from_fn(|lane| begin[lane] + tails[lane]));

@@ -118,7 +118,7 @@ pub struct StepRow {
 }
 
 /// A rank's part in a collective.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CollectiveRow {
     /// The group, by the vendor's number of its name.
     pub group_key: u64,
@@ -196,7 +196,7 @@ pub struct FinishRow {
 }
 
 /// The traffic of a rank over a link in a step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkRow {
     /// The group, by the vendor's number of its name.
     pub group_key: u64,

@@ -2,10 +2,14 @@
 //! groups are numbered densely here, in the order of their names, so that every order of folders gives the same.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::repeat_n;
 use std::ops::Range;
+
+use opscope_columns::Column;
 
 use crate::discover::collected::Options;
 use crate::discover::{Discovery, Role};
+use crate::gathered::Gathered;
 use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin};
 
 /// A rank of the run.
@@ -51,7 +55,7 @@ pub struct RunGroup {
 }
 
 /// A rank's part in a collective.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// The rank, as an index of [`Run::ranks`].
     pub rank: u32,
@@ -103,13 +107,15 @@ impl Event {
     }
 }
 
-/// A collective with all its ranks' parts.
-#[derive(Clone, Debug, Default)]
+/// A collective of several ranks. [`Run::parts_of`] gives its parts.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Instance {
     /// The group.
     pub group: u32,
-    /// Its parts, as indices of [`Run::events`].
-    pub events: Vec<u32>,
+    /// Where its parts begin in [`Run::parts`].
+    pub first: u32,
+    /// How many of its parts were recorded; one at least.
+    pub seen: u32,
     /// How many ranks take part.
     pub members: u32,
     /// When the last rank came, on the common clock: the transfer's begin.
@@ -121,11 +127,12 @@ pub struct Instance {
 impl Instance {
     /// Whether all its ranks were recorded.
     pub fn is_complete(&self) -> bool {
-        self.events.len() >= self.members as usize
+        self.seen >= self.members
     }
 }
 
-/// All ranks of a run.
+/// All ranks of a run. There are as many parts and collectives as ranks and steps together, so that they lie in columns,
+/// which move to files where they are large.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The hosts' names.
@@ -135,11 +142,13 @@ pub struct Run {
     /// The groups, by key.
     pub groups: Vec<RunGroup>,
     /// The parts in collectives, rank by rank.
-    pub events: Vec<Event>,
+    pub events: Column<Event>,
     /// The collectives, in the order of their transfers' begins.
-    pub instances: Vec<Instance>,
+    pub instances: Column<Instance>,
+    /// The parts of each collective, one after the other, as indices of [`Run::events`].
+    pub parts: Column<u32>,
     /// The traffic over links, with the rank's index; groups are given by key.
-    pub links: Vec<(u32, LinkRow)>,
+    pub links: Column<(u32, LinkRow)>,
 }
 
 /// An event whose place is known and nothing else.
@@ -193,19 +202,19 @@ impl Outline {
 
 impl Run {
     /// Puts ranks side by side, in the order of `collections`.
-    pub(crate) fn of_rows(discovery: &Discovery, rows: Vec<RankRows>) -> Self {
-        let mut outline = Outline::of_ranks(rows.len());
-        for (index, (collection, rows)) in discovery.collections.iter().zip(&rows).enumerate() {
-            for row in &rows.collectives {
+    pub(crate) fn of_gathered(discovery: &Discovery, parts: &[CollectiveRow], ranks: Vec<Gathered>) -> Self {
+        let mut outline = Outline::of_ranks(ranks.len());
+        for (index, (collection, rank)) in discovery.collections.iter().zip(&ranks).enumerate() {
+            for row in &parts[rank.parts.clone()] {
                 outline.note(index, collection.rank, row.group_key, row.kind);
             }
         }
         let mut run = Self::with_room(discovery, outline);
-        for (rank, mut rows) in rows.into_iter().enumerate() {
-            for (place, row) in std::mem::take(&mut rows.collectives).into_iter().enumerate() {
-                run.put(rank, place, &row);
+        for (index, rank) in ranks.into_iter().enumerate() {
+            for (place, row) in parts[rank.parts].iter().enumerate() {
+                run.put(index, place, row);
             }
-            run.complete(rank, rows);
+            run.complete(index, rank.rows);
         }
         run
     }
@@ -230,7 +239,7 @@ impl Run {
                 None => RunGroup { key, role: Role::of_shape(&ranks, only_pairs), ranks, is_declared: false },
             });
         }
-        run.events = vec![NOT_YET; outline.counts.iter().sum()];
+        run.events = repeat_n(NOT_YET, outline.counts.iter().sum()).collect();
         let mut first = 0;
         for (collection, count) in discovery.collections.iter().zip(outline.counts) {
             run.ranks.push(Rank {
@@ -321,10 +330,10 @@ impl Run {
                 kept - 1
             })
         };
-        let places: Vec<Option<u32>> = self.events.iter().map(place).collect();
+        let places: Column<Option<u32>> = self.events.iter().map(place).collect();
         let placed = |index: Option<u32>| index.and_then(|index| places[index as usize]);
-        let steps: Vec<i32> = self.events.iter().map(|event| event.step).collect();
-        for event in &mut self.events {
+        let steps: Column<i32> = self.events.iter().map(|event| event.step).collect();
+        for event in self.events.iter_mut() {
             // A step that was lost whole has no part that could be the one before.
             let since = event.pred.map_or(i32::MIN, |pred| steps[pred as usize]);
             let is_step_between = since < event.step
@@ -370,9 +379,29 @@ impl Run {
         rank.origin = StepsOrigin::Whole;
     }
 
+    /// The parts of a collective, as indices of [`Run::events`].
+    pub fn parts_of(&self, instance: &Instance) -> &[u32] {
+        &self.parts[instance.first as usize..][..instance.seen as usize]
+    }
+
+    /// The parts of a collective.
+    pub fn events_of(&self, instance: &Instance) -> impl Iterator<Item = &Event> + Clone {
+        self.parts_of(instance).iter().map(|part| &self.events[*part as usize])
+    }
+
+    /// The first part of a collective.
+    pub fn first_of(&self, instance: &Instance) -> &Event {
+        &self.events[self.parts[instance.first as usize] as usize]
+    }
+
     /// The index of a rank by its number.
     pub fn rank_of(&self, number: u32) -> Option<usize> {
         self.ranks.binary_search_by_key(&number, |rank| rank.number).ok()
+    }
+
+    /// Whether any collective of a rank was recorded, which is given by its number.
+    pub fn is_recorded(&self, number: u32) -> bool {
+        self.rank_of(number).is_some_and(|rank| !self.ranks[rank].events.is_empty())
     }
 
     /// The name of a rank's place, such as `host6:1`.

@@ -20,8 +20,8 @@ const SHARE: f64 = 0.25;
 /// A loss for each rank whose ends have nothing to do with those of the others.
 pub fn find(run: &Run) -> Vec<Loss> {
     let mut apart: Vec<Vec<f64>> = vec![Vec::new(); run.ranks.len()];
-    for instance in run.instances.iter().filter(|it| it.events.len() > 1) {
-        let parts = || instance.events.iter().map(|index| &run.events[*index as usize]);
+    for instance in run.instances.iter().filter(|it| it.seen > 1) {
+        let parts = || run.events_of(instance);
         // Sends and receives are told by how manieth they are, which proves nothing.
         if parts().any(|event| event.kind.is_between_two() || !event.kind.ends_together()) {
             continue;

@@ -330,7 +330,11 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
         })
         .collect();
     if run.links.is_empty() {
+        // Where a rank wasn't recorded, waiting for it looks like a longer transfer.
+        let is_whole =
+            |group: &u32| run.groups[*group as usize].ranks.iter().all(|rank| run.is_recorded(*rank));
         let mut groups: Vec<Suspect> = (0..run.groups.len() as u32)
+            .filter(is_whole)
             .map(|group| {
                 let (excess, since) = excess_of_groups(run, peers, &[group]);
                 suspect(Who::Group(group), excess / steps, since, true)
@@ -352,7 +356,7 @@ fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     let by_group = excess_by_group(run, peers);
     let mut groups_of: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     for (index, group) in run.groups.iter().enumerate() {
-        let is_missing = |rank: &u32| run.rank_of(*rank).is_none();
+        let is_missing = |rank: &u32| !run.is_recorded(*rank);
         let missing: Vec<u32> = group.ranks.iter().copied().filter(is_missing).collect();
         // A slow link tells more.
         let is_linked = peers.slow_links.iter().any(|link| link.groups.contains(&(index as u32)));
@@ -380,7 +384,7 @@ fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
 fn excess_by_group(run: &Run, peers: &Peers) -> Vec<Excess> {
     let mut found: Vec<Excess> = run.groups.iter().map(|_| Excess::default()).collect();
     for (instance, typical) in run.instances.iter().zip(&peers.tail) {
-        let step = run.events[instance.events[0] as usize].step;
+        let step = run.first_of(instance).step;
         found[instance.group as usize].add(step, instance.tail, *typical);
     }
     found
@@ -390,7 +394,7 @@ fn excess_of_groups(run: &Run, peers: &Peers, groups: &[u32]) -> (f64, i32) {
     let mut excess = Excess::default();
     for (instance, typical) in run.instances.iter().zip(&peers.tail) {
         if groups.contains(&instance.group) {
-            let step = run.events[instance.events[0] as usize].step;
+            let step = run.first_of(instance).step;
             excess.add(step, instance.tail, *typical);
         }
     }

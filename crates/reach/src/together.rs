@@ -78,13 +78,15 @@ impl Ranks<'_> {
             _ => true,
         };
         let excess = |rank: &usize| self.excess[*rank].excess_ns;
-        let workers = candidate.who.workers(self.run).into_iter().filter(is_typical);
+        let workers = candidate.who.workers(self.run);
+        let slow_ranks = Some(workers.iter().filter(|rank| self.is_slow(**rank)).count());
+        let workers = workers.into_iter().filter(is_typical);
         let Some(worst) = workers.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
             return Evidence::default();
         };
         let explained = || explain(self.run, self.peers, self.operators, &self.excess[worst]);
         let evidence = known(worst).cloned().unwrap_or_else(explained);
-        Evidence { of_rank: Some(self.run.ranks[worst].number), ..evidence }
+        Evidence { of_rank: Some(self.run.ranks[worst].number), slow_ranks, ..evidence }
     }
 
     /// Whether a rank's own work exceeds that of its peers by what would stand out.

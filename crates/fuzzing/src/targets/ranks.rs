@@ -126,7 +126,7 @@ fn ask_ranks(path: &Path, trail: &mut Trail) {
     trail.counted("pairs", matrix(&findings, &filter).len());
     if let Some(first) = findings.run.instances.first() {
         let key = findings.run.groups[first.group as usize].key;
-        let sequence = findings.run.events[first.events[0] as usize].sequence;
+        let sequence = findings.run.first_of(first).sequence;
         assert!(
             !instances(&findings, key, sequence).is_empty(),
             "a collective that isn't found by its number"

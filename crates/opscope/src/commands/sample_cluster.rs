@@ -159,7 +159,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     drop(bar);
     let truth = &collection.truth;
     terminal.note(&say!(
-        "a step takes {:.1} ms, without its {} faults {:.1} ms; truth.json says what each costs",
+        "a step takes {:.1} ms, without its faults ({}) {:.1} ms; truth.json says what each costs",
         truth.step_ms,
         truth.costs.len(),
         truth.step_without_faults_ms

@@ -133,10 +133,15 @@ fn read_analysis(database: &Connection, recording: &mut Recording) -> Vec<rusqli
         errors.extend(done.err());
     }
     if recording.collectives.is_empty() {
+        // These stand for those of the profile.
+        let unnumbered = std::mem::take(&mut recording.unnumbered);
         let done = each_row(database, "CommAnalyzerTime", &time_columns("elapse_time"), |row| {
             enter_time(row, recording);
         });
         errors.extend(done.err());
+        if recording.collectives.is_empty() {
+            recording.unnumbered += unnumbered;
+        }
     }
     let done = each_row(database, "CommAnalyzerMatrix", &LINK_COLUMNS, |row| {
         enter_link(row, recording, |_, place| Some(place));

@@ -138,6 +138,15 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         0 => {}
         count => losses.push(Loss::new(rank, folder(), LossReason::ImpossibleTime, count)),
     }
+    let missing = period::unstated_steps(&recording);
+    if !missing.is_empty() {
+        let source = collection.outputs.steps.as_ref().map_or_else(folder, |path| path.display().to_string());
+        let missing: Vec<String> = missing.iter().map(i32::to_string).collect();
+        let detail = format!("it lacks steps that the rank's collectives name: {}", missing.join(", "));
+        losses.push(Loss::new(rank, source, LossReason::Damaged, missing.len() as u64).because(detail));
+        recording.steps.clear();
+        period::take_named_steps(&mut recording);
+    }
     let are_steps_told = !recording.steps.is_empty() || period::take_named_steps(&mut recording);
     let origin = match are_steps_told {
         true => StepsOrigin::Profile,

@@ -7,7 +7,7 @@
 //! same time.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Recording;
 use crate::rows::{CollectiveRow, CollectiveType, StepRow};
@@ -31,6 +31,18 @@ pub fn infer_steps(recording: &mut Recording) -> bool {
         row.step = ends.partition_point(|end| *end <= row.start_ns) as i32 + 1;
     }
     true
+}
+
+/// The steps that collectives name and a table of steps lacks, of which it tells lengths alone: what such a step has
+/// would count as the one's before.
+pub fn unstated_steps(recording: &Recording) -> Vec<i32> {
+    if recording.steps.is_empty() || recording.steps.iter().any(|step| step.start_ns.is_some()) {
+        return Vec::new();
+    }
+    let stated: BTreeSet<i32> = recording.steps.iter().map(|step| step.step).collect();
+    let named: BTreeSet<i32> =
+        recording.collectives.iter().map(|row| row.step).filter(|it| *it != 0).collect();
+    named.difference(&stated).copied().collect()
 }
 
 /// Gives a rank the steps that its collectives name; false where they name none.

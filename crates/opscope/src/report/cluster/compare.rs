@@ -63,8 +63,15 @@ struct Row {
     difference: Option<Difference>,
 }
 
+/// The least change that is told, as a share: less would show as none.
+const LEAST_CHANGE: f64 = 5e-4;
+
 impl Row {
     fn verdict(&self) -> &'static str {
+        let both = self.before.zip(self.after);
+        if both.is_some_and(|(before, after)| (after - before).abs() < LEAST_CHANGE * before) {
+            return "within_noise";
+        }
         match (&self.difference, self.before.is_some(), self.after.is_some()) {
             (Some(difference), ..) => match difference.verdict {
                 Verdict::Faster => "faster",
@@ -151,13 +158,13 @@ fn samples(findings: &Findings) -> Samples {
     }
     longest.into_iter().for_each(|(step, length)| add(Subject::Step, step, length));
     for instance in &run.instances {
-        let Some(first) = instance.events.first().map(|event| &run.events[*event as usize]) else { continue };
+        let Some(first) = run.events_of(instance).next() else { continue };
         let role = run.groups[instance.group as usize].role;
-        let waits = instance.events.iter().map(|event| instance.begin - run.events[*event as usize].start);
+        let waits = run.events_of(instance).map(|event| instance.begin - event.start);
         let waiting: f64 = waits.map(|wait| wait.max(0.0)).sum();
         // Each of a collective's ranks has it; sums over all ranks, divided by these, are a mean rank's.
         add(Subject::Waiting(role, first.kind), first.step, waiting / count);
-        let parts = instance.events.len() as f64;
+        let parts = f64::from(instance.seen);
         add(Subject::Transfer(role, first.kind), first.step, instance.tail * parts / count);
     }
     samples
@@ -230,7 +237,7 @@ impl RunComparison {
         let (table, hidden) = self.table(all);
         let (ranks, steps) = (self.ranks, self.steps);
         let mut text =
-            say!("A: {} ranks, {} steps; B: {} ranks, {} steps\n", ranks.0, steps.0, ranks.1, steps.1);
+            say!("A: ranks {}, steps {}; B: ranks {}, steps {}\n", ranks.0, steps.0, ranks.1, steps.1);
         self.remarks.iter().for_each(|remark| text.push_str(&format!("{remark}\n")));
         text.push('\n');
         text.push_str(&table.to_text(width));

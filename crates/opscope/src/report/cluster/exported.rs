@@ -77,7 +77,7 @@ fn collectives(findings: &Findings) -> Table {
     let mut table = table(&columns);
     let run = &findings.run;
     for instance in &run.instances {
-        let events = || instance.events.iter().map(|event| &run.events[*event as usize]);
+        let events = || run.events_of(instance);
         let first = events().min_by(|a, b| a.start.total_cmp(&b.start));
         let last = events().max_by(|a, b| a.start.total_cmp(&b.start));
         let (Some(first), Some(last)) = (first, last) else { continue };
@@ -92,7 +92,7 @@ fn collectives(findings: &Findings) -> Table {
             value(group.key.to_string()),
             value(first.sequence),
             value(instance.members),
-            value(instance.events.len()),
+            value(instance.seen),
             value(number(first)),
             value(number(last)),
             value(whole(instance.begin)),

@@ -295,7 +295,7 @@ impl Pen for Collector<'_> {
                 let run = &self.findings.run;
                 let instance = &run.instances[event.instance as usize];
                 let started = |event: &u32| run.events[*event as usize].start;
-                let last = instance.events.iter().max_by(|a, b| started(a).total_cmp(&started(b)));
+                let last = run.parts_of(instance).iter().max_by(|a, b| started(a).total_cmp(&started(b)));
                 let last = last.filter(|last| **last as usize != index);
                 let last = last.map(|last| run.ranks[run.events[*last as usize].rank as usize].number);
                 let waiting = (instance.begin - event.start).clamp(0.0, event.duration_ns.max(0) as f64);
@@ -306,7 +306,7 @@ impl Pen for Collector<'_> {
                     sequence: event.sequence,
                     waiting: whole(waiting) as u64,
                     last: last.map_or(0, |last| u64::from(last) + 1),
-                    seen: instance.events.len() as u64,
+                    seen: u64::from(instance.seen),
                     members: u64::from(instance.members),
                     bytes: event.bytes,
                     ..plain

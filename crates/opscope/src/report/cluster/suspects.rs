@@ -246,7 +246,10 @@ fn name(findings: &Findings, who: &Who) -> String {
 fn of_several(findings: &Findings, index: usize) -> String {
     let workers = findings.costs.suspects[index].who.workers(&findings.run).len();
     match findings.evidence[index].of_rank {
-        Some(rank) => say!("{workers} ranks, such as {rank}: "),
+        Some(rank) => match findings.evidence[index].slow_ranks {
+            Some(slow) if slow < workers => say!("{slow} of {workers} ranks, such as {rank}: "),
+            _ => say!("{workers} ranks, such as {rank}: "),
+        },
         None => String::new(),
     }
 }
@@ -354,6 +357,11 @@ fn passes(findings: &Findings, suspect: &Suspect, workers: &[usize], asked: Aske
     let share = chain.share_of(&suspect.who, run);
     let mut text = match share.count {
         0 => say!("The chain of work that ends a step last doesn't pass it\n"),
+        1 => say!(
+            "The chain of work that ends a step last passes it once, {} of its {} ms a step\n",
+            a_step(share.time_ns),
+            a_step(chain.length_ns())
+        ),
         times => say!(
             "The chain of work that ends a step last passes it {} times, {} of its {} ms a step\n",
             grouped(times as usize),

@@ -105,12 +105,12 @@ pub fn draw(findings: &Findings, chosen: &Chosen, pen: &mut dyn Pen) -> io::Resu
     }
     for instance in &findings.run.instances {
         let event = |index: &u32| &findings.run.events[*index as usize];
-        let Some(last) = instance.events.iter().max_by(|a, b| event(a).start.total_cmp(&event(b).start))
-        else {
+        let parts = findings.run.parts_of(instance);
+        let Some(last) = parts.iter().max_by(|a, b| event(a).start.total_cmp(&event(b).start)) else {
             continue;
         };
         let Some(from) = tracks.get(last) else { continue };
-        for waiter in instance.events.iter().filter(|waiter| *waiter != last) {
+        for waiter in parts.iter().filter(|waiter| *waiter != last) {
             if instance.begin - event(waiter).start < SHORTEST_WAIT_NS {
                 continue;
             }
@@ -307,7 +307,7 @@ impl Pen for Events<'_> {
                     "step": event.step,
                     "waiting_us": (instance.begin - event.start).max(0.0).round() / 1e3,
                     "bytes": event.bytes,
-                    "ranks": format!("{} of {}", instance.events.len(), instance.members),
+                    "ranks": format!("{} of {}", instance.seen, instance.members),
                 });
                 (format!("{} {} {}", event.kind.name(), group.role.name(), event.sequence), details)
             }
