@@ -102,3 +102,16 @@ fn what_a_late_input_explains_no_late_host_explains_again() {
     let words: Vec<&str> = causes.iter().map(|cause| cause["cause"].as_str().unwrap()).collect();
     assert_eq!((&suspect["rank"], &words[..]), (&5.into(), &["late_input"][..]), "{suspect:#}");
 }
+
+#[test]
+fn no_group_is_called_the_slowest_for_the_rank_that_it_lacks() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "db", &["--fault", "none", "--damage", "missing=5"]);
+    let answer = place.done(&["cluster", "comm", &folder, "--json"]).json();
+    let rows = answer["collectives"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    let lacking = rows
+        .iter()
+        .filter(|row| row["slowest_group"]["ranks"].as_array().is_some_and(|it| it.contains(&5.into())));
+    assert_eq!(lacking.count(), 0, "{rows:#?}");
+}

@@ -51,6 +51,8 @@ struct Pair {
     offset: f64,
     slope: f64,
     sigma: f64,
+    /// How far the clocks may drift apart to either end of the recording, where it is too short to tell their drift.
+    drifted: f64,
 }
 
 /// The most samples of a pair that are kept.
@@ -109,21 +111,24 @@ fn pair(a: usize, b: usize, mut samples: Vec<(f64, f64)>) -> Pair {
     samples = samples.into_iter().step_by(every.max(1)).collect();
     let span = samples.iter().map(|it| it.0).fold(f64::MIN, f64::max)
         - samples.iter().map(|it| it.0).fold(f64::MAX, f64::min);
-    let slope = if span > DRIFT_SPAN { theil_sen(&samples) } else { 0.0 };
+    // Neighbours in time say nothing of a drift but jitter.
+    let (slope, drifted) = match span > DRIFT_SPAN {
+        true => (theil_sen(&samples, DRIFT_SPAN / 4.0), 0.0),
+        false => (0.0, theil_sen(&samples, span / 4.0).abs() * span / 2.0),
+    };
     let mut offsets: Vec<f64> = samples.iter().map(|(time, delta)| delta - slope * time).collect();
     let offset = median(&mut offsets);
     let mut off: Vec<f64> = offsets.iter().map(|it| (it - offset).abs()).collect();
     let sigma = 1.4826 * median(&mut off) / (samples.len().max(1) as f64).sqrt();
-    Pair { a, b, offset, slope, sigma: sigma.max(1.0) }
+    Pair { a, b, offset, slope, sigma: sigma.max(1.0), drifted }
 }
 
-/// The median slope of all pairs of points.
-fn theil_sen(samples: &[(f64, f64)]) -> f64 {
+/// The median slope of all pairs of points that are so far from one another.
+fn theil_sen(samples: &[(f64, f64)], apart: f64) -> f64 {
     let mut slopes = Vec::new();
     for (index, a) in samples.iter().enumerate() {
         for b in &samples[index + 1..] {
-            // Neighbours in time say nothing of a drift but jitter.
-            if (b.0 - a.0).abs() > DRIFT_SPAN / 4.0 {
+            if (b.0 - a.0).abs() > apart {
                 slopes.push((b.1 - a.1) / (b.0 - a.0));
             }
         }
@@ -159,7 +164,7 @@ fn grow_trees(hosts: &mut [HostClock], pairs: &[Pair]) -> usize {
             hosts[to].island = islands;
             hosts[to].offset_ns = hosts[from].offset_ns + sign * pair.offset;
             hosts[to].drift_ppm = hosts[from].drift_ppm + sign * pair.slope * 1e6;
-            hosts[to].error_ns = hosts[from].error_ns.hypot(pair.sigma);
+            hosts[to].error_ns = hosts[from].error_ns.hypot(pair.sigma).hypot(pair.drifted);
         }
         islands += 1;
     }
@@ -217,9 +222,25 @@ mod tests {
     }
 
     #[test]
+    fn a_drift_that_a_short_recording_can_not_tell_is_part_of_the_error() {
+        // Half a second, in which 13 millionths are 6.5 µs.
+        let samples: Vec<(f64, f64)> = (0..200)
+            .map(|it| (f64::from(it) * 2.5e6, f64::from(it) * 32.5 + f64::from(it % 7) * 40.0))
+            .collect();
+        let pair = pair(0, 1, samples);
+        assert_eq!(pair.slope, 0.0);
+        assert!((3_000.0..3_500.0).contains(&pair.drifted), "{} ns", pair.drifted);
+        let mut hosts = vec![HostClock::default(); 2];
+        grow_trees(&mut hosts, &[pair]);
+        // The offset is right in the middle, and that far off at the begin.
+        assert!((hosts[1].offset_ns - 3_300.0).abs() < 300.0, "{:?}", hosts[1]);
+        assert!(hosts[1].error_ns >= 3_000.0, "{:?}", hosts[1]);
+    }
+
+    #[test]
     fn hosts_without_a_shared_collective_are_islands() {
         let mut hosts = vec![HostClock::default(); 4];
-        let pair = |a, b, offset| Pair { a, b, offset, slope: 0.0, sigma: 10.0 };
+        let pair = |a, b, offset| Pair { a, b, offset, slope: 0.0, sigma: 10.0, drifted: 0.0 };
         let pairs = [pair(0, 2, 73e9), pair(1, 3, -5.0)];
         assert_eq!(grow_trees(&mut hosts, &pairs), 2);
         assert_eq!(hosts.iter().map(|host| host.island).collect::<Vec<_>>(), [0, 1, 0, 1]);

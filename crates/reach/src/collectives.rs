@@ -90,7 +90,10 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
             sums.ranks.insert(part.rank);
         }
         let of_group = sums.of_groups.entry(instance.group).or_default();
-        *of_group = (of_group.0 + instance.tail, of_group.1 + 1.0);
+        // Waiting for a rank that wasn't recorded looks like a longer transfer.
+        if instance.is_complete() {
+            *of_group = (of_group.0 + instance.tail, of_group.1 + 1.0);
+        }
     }
     let mut bandwidth = bandwidths(findings, filter);
     let row = |((role, kind), sums): ((Role, CollectiveType), Sums)| {
@@ -130,13 +133,13 @@ fn bandwidths(
 /// The group whose transfers take longest beside the median of the groups, if they take a fifth longer.
 fn slowest(findings: &Findings, of_groups: &BTreeMap<u32, (f64, f64)>) -> Option<(Vec<u32>, f64)> {
     const CLEARLY: f64 = 1.2;
-    let mut means: Vec<f64> = of_groups.values().map(|(sum, count)| sum / count).collect();
+    let of_groups = || of_groups.iter().filter(|(_, (_, count))| *count > 0.0);
+    let mut means: Vec<f64> = of_groups().map(|(_, (sum, count))| sum / count).collect();
     let middle = crate::clocks::median(&mut means);
-    let (group, (sum, count)) =
-        of_groups.iter().max_by(|a, b| (a.1.0 / a.1.1).total_cmp(&(b.1.0 / b.1.1)))?;
+    let (group, (sum, count)) = of_groups().max_by(|a, b| (a.1.0 / a.1.1).total_cmp(&(b.1.0 / b.1.1)))?;
     let times = sum / count / middle;
     let ranks = || findings.run.groups[*group as usize].ranks.clone();
-    (of_groups.len() > 1 && middle > 0.0 && times > CLEARLY).then(|| (ranks(), times))
+    (means.len() > 1 && middle > 0.0 && times > CLEARLY).then(|| (ranks(), times))
 }
 
 /// The traffic of a use and type over a directed pair of ranks, over all steps.

@@ -33,7 +33,8 @@ impl Subject {
     fn text(self) -> String {
         match self {
             Self::Step => word("a step").to_owned(),
-            Self::Part(part) => format!("  {part}"),
+            Self::Part("compute") => format!("  {}", word("computing")),
+            Self::Part(part) => format!("  {}", word(part)),
             Self::Waiting(role, kind) => say!("waiting in {} {}", role.name(), kind.name()),
             Self::Transfer(role, kind) => say!("transfer of {} {}", role.name(), kind.name()),
             Self::Rank(rank) => say!("own work of rank {rank}"),
@@ -175,7 +176,7 @@ fn parts(account: &StepAccount) -> [(&'static str, f64); 5] {
     [
         ("compute", account.compute_ns as f64),
         ("waiting", account.waiting_ns as f64),
-        (word("transfer not hidden"), account.transfer_ns as f64),
+        ("transfer not hidden", account.transfer_ns as f64),
         ("bubble", account.bubble_ns as f64),
         ("host", account.idle_ns as f64),
     ]
@@ -207,8 +208,20 @@ impl RunComparison {
                 format!("{} … {}", percent(it.interval.0), percent(it.interval.1))
             });
             let change = change.map_or("–".to_owned(), percent);
-            let verdict = row.verdict().replace('_', " ");
-            table.row([row.subject.text(), figure(row.before), figure(row.after), change, interval, verdict]);
+            let verdict = match row.verdict() {
+                "within_noise" => word("within the noise"),
+                "only_a" => word("only in A"),
+                "only_b" => word("only in B"),
+                verdict => word(verdict),
+            };
+            table.row([
+                row.subject.text(),
+                figure(row.before),
+                figure(row.after),
+                change,
+                interval,
+                verdict.to_owned(),
+            ]);
         }
         (table, hidden)
     }

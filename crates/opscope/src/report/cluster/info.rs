@@ -22,6 +22,7 @@ pub fn ranks_table(findings: &Findings) -> Table {
         TableColumn::number("operators"),
         TableColumn::number("compute a step"),
         TableColumn::number("waiting").expendable(),
+        TableColumn::number("bubble").expendable(),
         TableColumn::text("folder").expendable(),
     ];
     let mut table = Table::new(columns);
@@ -37,7 +38,8 @@ pub fn ranks_table(findings: &Findings) -> Table {
             grouped(rank.events.len()).into(),
             grouped(rank.operators as usize).into(),
             format!("{} ms", milliseconds(account.compute_ns)).into(),
-            format!("{} ms", milliseconds(account.waiting_ns + account.bubble_ns)).into(),
+            format!("{} ms", milliseconds(account.waiting_ns)).into(),
+            format!("{} ms", milliseconds(account.bubble_ns)).into(),
             collection.folder.display().to_string().into(),
         ]);
     }

@@ -111,13 +111,17 @@ fn reachable(findings: &Findings) -> String {
 /// Where a step goes.
 pub fn account(findings: &Findings) -> String {
     let account = findings.account();
+    // The step above is that of the run, which ends with its last rank.
+    let whole =
+        account.compute_ns + account.waiting_ns + account.transfer_ns + account.bubble_ns + account.host_ns;
     say!(
-        "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}",
+        "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}; together {}, a rank's mean",
         milliseconds(account.compute_ns),
         milliseconds(account.waiting_ns),
         milliseconds(account.transfer_ns),
         milliseconds(account.bubble_ns),
-        milliseconds(account.host_ns)
+        milliseconds(account.host_ns),
+        milliseconds(whole)
     )
 }
 
