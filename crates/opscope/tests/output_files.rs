@@ -335,7 +335,11 @@ fn a_sample_cluster_is_written_once_and_says_what_its_faults_cost() {
     let answer =
         place.done(&sample(&["--fault", "late-input=2:5ms", "--fault", "ai-cpu=5", "--damage", "cut=6"]));
     assert_eq!(answer.stdout, "runs/cluster_8_ranks_seed_1\n");
-    assert!(answer.stderr.contains("2 faults") && answer.stderr.contains("truth.json"), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("without its faults (2)") && answer.stderr.contains("truth.json"),
+        "{}",
+        answer.stderr
+    );
     let text = std::fs::read(place.path("runs/cluster_8_ranks_seed_1/truth.json")).expect("the truth");
     let truth: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     assert_eq!((&truth["damage"], &truth["faults"]["late_host"]), (&"cut=6".into(), &2.into()));

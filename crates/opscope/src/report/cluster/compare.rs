@@ -33,7 +33,8 @@ impl Subject {
     fn text(self) -> String {
         match self {
             Self::Step => word("a step").to_owned(),
-            Self::Part("compute") => format!("  {}", word("computing")),
+            // The word alone is the amount of it in other languages.
+            Self::Part("compute") if word("computing") != "computing" => format!("  {}", word("computing")),
             Self::Part(part) => format!("  {}", word(part)),
             Self::Waiting(role, kind) => say!("waiting in {} {}", role.name(), kind.name()),
             Self::Transfer(role, kind) => say!("transfer of {} {}", role.name(), kind.name()),
