@@ -206,7 +206,7 @@ fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
     place.fails(1, &["--keep all"], &["cluster", "experts", "less"]);
     place.done(&["cluster", "import", &folder, "-o", "least", "--keep", "summary"]);
     place.fails(1, &["--keep summary"], &["cluster", "least"]);
-    // What was left out can't be added to ranks that are there.
+    // Tables that were left out can't be added to ranks that are there.
     let more = ["cluster", "import", &folder, "-o", "least", "--keep", "all"];
     place.fails(1, &["rank 0", "summary alone", "--run"], &more);
     place.done(&["cluster", "import", &folder, "-o", "all"]);

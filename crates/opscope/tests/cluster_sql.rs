@@ -28,7 +28,7 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
         place.fails(1, &says, &["cluster", "sql", "set", statement]);
     }
-    // What no engine should be asked isn't handed on.
+    // A statement that no engine should be asked isn't handed on.
     place.fails(2, &["SELECT or WITH", "'DROP'"], &["cluster", "sql", "set", "DROP TABLE ranks"]);
     let handed = place.fails(1, &["answers this one:"], &["cluster", "sql", "set", "SELECT 1"]);
     assert!(handed.stderr.contains("  SELECT 1;"), "{}", handed.stderr);

@@ -36,7 +36,7 @@ pub fn of(
         let is_waited_for =
             span.launch.time().is_some_and(|launch| span.start.saturating_sub(launch) < AT_ONCE);
         let begins = steps.partition_point(|step| *step <= span.start);
-        // What began before may end within the step.
+        // A task that began before may end within the step.
         let is_at_begin = begins.checked_sub(1).is_some_and(|step| steps[step] > last_start);
         if busy_until < span.start && is_waited_for && !is_first && !is_at_begin {
             gaps.push((busy_until, span.start));
