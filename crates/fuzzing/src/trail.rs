@@ -8,6 +8,11 @@ use std::hash::{Hash, Hasher};
 /// the input.
 const LOOKED_AT: usize = 40;
 
+/// How many errors, and how many names of an input, are told apart at most: an input that is kept for each would fill
+/// memory and disk with what the inputs themselves say.
+const ERRORS: u64 = 1 << 12;
+const NAMES: u64 = 1 << 6;
+
 /// The steps that an input led to, each as a number.
 #[derive(Debug, Default)]
 pub struct Trail(Vec<u64>);
@@ -20,12 +25,17 @@ impl Trail {
         let own = text.split(['"', '\'', '`']).next().unwrap_or_default();
         let words = own.split_whitespace().filter(|word| !word.contains('/')).flat_map(|word| word.chars());
         let words = words.filter(char::is_ascii_lowercase);
-        self.step(("refused", words.take(LOOKED_AT).collect::<String>()));
+        self.step(("refused", hash(words.take(LOOKED_AT).collect::<String>()) % ERRORS));
     }
 
     /// So many of something came of it; only their magnitude counts.
     pub fn counted(&mut self, what: &str, count: usize) {
         self.step((what, count.checked_ilog2()));
+    }
+
+    /// Something that bears a name of the input's own, or doesn't.
+    pub fn named(&mut self, name: &str, holds: bool) {
+        self.step(("named", hash(name) % NAMES, holds));
     }
 
     /// Something that is one of a few.
@@ -34,15 +44,19 @@ impl Trail {
     }
 
     fn step(&mut self, step: impl Hash) {
-        let mut hasher = DefaultHasher::new();
-        step.hash(&mut hasher);
-        self.0.push(hasher.finish());
+        self.0.push(hash(step));
     }
 
     /// The numbers of the steps, some of which may be there several times.
     pub fn steps(&self) -> &[u64] {
         &self.0
     }
+}
+
+fn hash(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -63,5 +77,19 @@ mod tests {
         let counted = |count| after(|trail| trail.counted("rows", count));
         assert_eq!(counted(9), counted(15));
         assert_ne!(counted(0), counted(1));
+    }
+
+    #[test]
+    fn names_and_errors_of_the_inputs_own_make_so_many_steps_and_no_more() {
+        let steps = after(|trail| {
+            for number in 0..20_000_u32 {
+                let letters: String =
+                    number.to_string().bytes().map(|digit| char::from(b'a' + digit - b'0')).collect();
+                trail.named(&letters, true);
+                trail.refused(&letters);
+            }
+        });
+        let distinct: std::collections::HashSet<u64> = steps.into_iter().collect();
+        assert!((2_000..=4_160).contains(&distinct.len()), "{}", distinct.len());
     }
 }

@@ -59,7 +59,7 @@ fn ask(model: &Model, trail: &mut Trail) {
             for node in model.graph().nodes() {
                 let _ = Cost::of(model, &shapes, node.id).intensity();
                 let unresolved = shapes.unresolved().contains(&node.id);
-                trail.counted(node.op_type, usize::from(unresolved));
+                trail.named(node.op_type, unresolved);
             }
         }
         Err(error) => trail.refused(&error),
