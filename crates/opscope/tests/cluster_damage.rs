@@ -93,6 +93,16 @@ fn a_rank_with_nothing_in_it_that_others_wait_for_is_named_as_one_that_is_missin
 }
 
 #[test]
+fn a_rank_whose_operators_alone_were_recorded_is_named_as_such() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "kineto", &["--damage", "cut=6"]);
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    let names: Vec<&str> =
+        answer["suspects"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"rank 6 (no collectives recorded)"), "{names:?}");
+}
+
+#[test]
 fn what_a_late_input_explains_no_late_host_explains_again() {
     let place = Place::new();
     let folder = sample(&place, "16", "db", &["--fault", "late-input=5"]);

@@ -187,6 +187,10 @@ impl Findings {
                 format!("operator {} on {} ranks", operator.op_type, ranks.len())
             }
             Who::Unrecorded(it) => match &it.ranks[..] {
+                // Of a rank that was recorded without them, the rest is known.
+                [rank] if self.run.rank_of(*rank).is_some_and(|it| self.run.ranks[it].operators > 0) => {
+                    format!("rank {rank} (no collectives recorded)")
+                }
                 [rank] => format!("rank {rank} (not recorded)"),
                 ranks => format!("one of ranks {} (not recorded)", some_of(ranks)),
             },

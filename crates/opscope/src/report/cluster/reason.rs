@@ -84,7 +84,7 @@ pub fn of_cause(cause: &Cause) -> String {
         }
         Cause::NotRecorded { slows } => {
             say!(
-                "others wait for it, or for a link of its, in {}; without its profile nothing tells why",
+                "others wait for it, or for a link of its, in {}; nothing that was recorded tells why",
                 slows.join(", ")
             )
         }
