@@ -348,6 +348,15 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
     for command in [&["cluster", "set"][..], &["cluster", "import", &folder, "-o", "set"]] {
         place.fails(1, &["00000000-00000003.json", "delete it and import its ranks again"], command);
     }
+    // Another run is another matter.
+    std::fs::remove_file(&manifest).unwrap();
+    place.done(&["cluster", "import", &folder, "-o", "set", "--run", "second"]);
+    std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    place.done(&["cluster", "set", "--run", "second"]);
+    place.fails(1, &["00000000-00000003.json"], &["cluster", "set"]);
+    for folder in std::fs::read_dir(&set).unwrap() {
+        let _ = std::fs::remove_dir_all(folder.unwrap().path().join("run=second"));
+    }
     let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
     assert_ne!(newer, text);
     std::fs::write(&manifest, newer).unwrap();

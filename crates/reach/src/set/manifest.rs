@@ -174,11 +174,16 @@ pub fn runs(set: &Path) -> Result<Vec<String>, SetError> {
 /// When there is no such run, or several and none is named.
 pub fn chosen_run(set: &Path, run: Option<&str>) -> Result<String, SetError> {
     check(set)?;
+    // Damage of another run is none of a named one's.
+    if let Some(run) = run.filter(|run| super::is_run_name(run))
+        && !manifests(set, run)?.is_empty()
+    {
+        return Ok(run.to_owned());
+    }
     let runs = runs(set)?;
     let has = || runs.join(", ");
     let path = set.to_owned();
     match (run, &runs[..]) {
-        (Some(run), all) if all.iter().any(|it| it == run) => Ok(run.to_owned()),
         (_, []) => Err(SetError::NoRunYet { path }),
         (Some(run), _) => Err(SetError::NoRun { path, run: run.to_owned(), has: has() }),
         (None, [only]) => Ok(only.clone()),
