@@ -175,7 +175,7 @@ impl Command {
     /// The memory in bytes that large columns may take together; beyond that they lie in files.
     pub fn columns_in_memory(&self) -> usize {
         match self {
-            Self::Cluster(_) => opscope_reach::COLUMNS_IN_MEMORY,
+            Self::Cluster(_) | Self::MsprofAnalyze(_) => opscope_reach::COLUMNS_IN_MEMORY,
             _ => opscope_columns::COMMON_BUDGET,
         }
     }

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use crate::error::PeerError;
 use crate::launches::{Launches, each_call};
 use crate::numbers::{micros, micros_text};
-use crate::profile::{Collectives, Span};
+use crate::profile::{Collectives, LaunchLookup, Span};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -117,7 +117,7 @@ fn longest(ranks: &Ranks, collection: &Collection, top: usize) -> Vec<Step> {
 
 fn each_collective(database: &Connection, mut take: impl FnMut(Step)) -> rusqlite::Result<()> {
     let mut collectives = Collectives::default();
-    let done = collectives.read(database, Span { start: i64::MIN, end: i64::MAX });
+    let done = collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, LaunchLookup::Skipped);
     for row in &collectives.rows {
         take(Step { name: collectives.names.text(row.name).to_owned(), span: row.span });
     }

@@ -8,7 +8,7 @@ use opscope_reach::{Collection, group_key};
 use crate::Options;
 use crate::error::PeerError;
 use crate::numbers::Description;
-use crate::profile::{Collectives, wanted};
+use crate::profile::{Collectives, LaunchLookup, wanted};
 use crate::ranks::{File, Ranks};
 use crate::table::{Insert, Kind, Output, Table, described};
 
@@ -94,7 +94,7 @@ pub fn sum(ranks: &Ranks, options: &Options, path: &Path) -> Result<(), PeerErro
     let read = |collection: &Collection| {
         let mut collectives = Collectives::default();
         ranks.read(collection, File::Profile, |database| match wanted(database, options.step)? {
-            Some(span) => collectives.read(database, span),
+            Some(span) => collectives.read(database, span, LaunchLookup::Skipped),
             None => Ok(()),
         });
         collectives

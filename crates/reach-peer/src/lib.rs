@@ -44,6 +44,7 @@ mod launches;
 mod marked;
 mod marks;
 mod mode;
+mod names;
 mod nesting;
 mod numbers;
 mod operators;

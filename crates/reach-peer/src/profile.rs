@@ -108,8 +108,17 @@ pub struct Collective {
     pub count: i64,
     /// When it ran.
     pub span: Span,
-    /// Whether the call that launched it is known.
+    /// Whether the call that launched it is known; false where launches aren't read.
     pub is_launched: bool,
+}
+
+/// Whether to look up the call that launched each collective: the table of calls is one of the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaunchLookup {
+    /// They are looked up.
+    Wanted,
+    /// They stay unknown.
+    Skipped,
 }
 
 /// The names that collectives of a rank refer to.
@@ -125,6 +134,11 @@ impl Names {
             self.texts.push(text());
             (self.texts.len() - 1) as u32
         })
+    }
+
+    /// All names, in the order of their numbers.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
     }
 
     /// The name of a number.
@@ -147,14 +161,24 @@ impl Collectives {
     ///
     /// # Errors
     /// When a table breaks off; what is before it was read.
-    pub fn read(&mut self, database: &Connection, within: Span) -> rusqlite::Result<()> {
+    pub fn read(
+        &mut self,
+        database: &Connection,
+        within: Span,
+        launches: LaunchLookup,
+    ) -> rusqlite::Result<()> {
         let (texts, done) = Texts::read(database);
         let mut types: NumberMap<i64, String> = NumberMap::default();
         let enums = each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
             types.extend(whole(row, 0).map(|id| (id, text(row, 1).to_owned())));
         });
         let mut launched = NumberSet::default();
-        let calls = each_row(database, "CANN_API", &["connectionId"], |row| launched.extend(whole(row, 0)));
+        let calls = match launches {
+            LaunchLookup::Wanted => {
+                each_row(database, "CANN_API", &["connectionId"], |row| launched.extend(whole(row, 0)))
+            }
+            LaunchLookup::Skipped => Ok(()),
+        };
         let columns =
             ["opName", "startNs", "endNs", "groupName", "opType", "dataType", "count", "connectionId"];
         let rows = each_row(database, "COMMUNICATION_OP", &columns, |row| {

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use opscope_columns::Column;
 use opscope_reach::Collection;
 
 use crate::error::PeerError;
 use crate::numbers::Description;
-use crate::profile::{Collectives, Span, bytes_of_type};
+use crate::names::Names;
+use crate::profile::{Collectives, LaunchLookup, Span, bytes_of_type};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table, described};
 
@@ -115,31 +117,10 @@ fn is_far_below(sorted: &[i64]) -> bool {
     })
 }
 
-/// A name's number among those of all ranks.
-#[derive(Default)]
-struct Names {
-    numbers: HashMap<String, u32>,
-    texts: Vec<String>,
-}
-
-impl Names {
-    fn number(&mut self, text: &str) -> u32 {
-        match self.numbers.get(text) {
-            Some(number) => *number,
-            None => {
-                let number = self.texts.len() as u32;
-                self.numbers.insert(text.to_owned(), number);
-                self.texts.push(text.to_owned());
-                number
-            }
-        }
-    }
-}
-
-fn read(ranks: &Ranks, collection: &Collection) -> Collectives {
+fn read(ranks: &Ranks, collection: &Collection, launches: LaunchLookup) -> Collectives {
     let mut collectives = Collectives::default();
     ranks.read(collection, File::Profile, |database| {
-        collectives.read(database, Span { start: i64::MIN, end: i64::MAX })
+        collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, launches)
     });
     collectives
 }
@@ -161,11 +142,11 @@ pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
     let mut instances: HashMap<InstanceKey, Vec<Part>> = HashMap::new();
     let Ok(()) = ranks.each(
-        |collection| read(ranks, collection),
+        |collection| read(ranks, collection, LaunchLookup::Wanted),
         |collection, collectives| {
+            let numbers = names.numbers(collectives.names.texts());
             for row in collectives.rows.iter().filter(|row| row.is_launched) {
-                let mut number = |text| names.number(collectives.names.text(text));
-                let key = (number(row.name), number(row.group));
+                let key = (numbers[row.name as usize], numbers[row.group as usize]);
                 let duration = row.span.end.saturating_sub(row.span.start);
                 instances.entry(key).or_default().push((duration, collection.rank, row.span.start));
             }
@@ -194,7 +175,7 @@ pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
         let mut table = output.table(&OPERATORS)?;
         for (start, rank, (name, group), durations) in &mut slow {
             let Some(it) = Description::of(durations) else { continue };
-            let (name, group) = (&names.texts[*name as usize], &names.texts[*group as usize]);
+            let (name, group) = (names.text(*name), names.text(*group));
             let micros = |nanoseconds: f64| nanoseconds / 1e3;
             let (mean, deviation, least) = (micros(it.mean), it.deviation.map(micros), micros(it.least));
             let quartiles = [it.first_quartile, it.median, it.third_quartile].map(micros);
@@ -216,6 +197,17 @@ struct Instance {
     parts: i64,
     transfer: i64,
     first_rank: u32,
+}
+
+/// A rank's part in a collective as `slow_link` lists it, its names by their numbers among those of all ranks.
+#[derive(Clone, Copy)]
+struct Operation {
+    rank: u32,
+    instance: InstanceKey,
+    kind: u32,
+    data_type: u32,
+    bytes: i64,
+    duration: i64,
 }
 
 /// The parts of collectives of one kind, between so many ranks, of the same size.
@@ -240,24 +232,27 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
     let mut instances: HashMap<InstanceKey, Instance> = HashMap::new();
     let mut sizes: HashMap<InstanceKey, Vec<Size>> = HashMap::new();
+    let mut operations: Column<Operation> = Column::new();
     let Ok(()) = ranks.each(
-        |collection| read(ranks, collection),
+        |collection| read(ranks, collection, LaunchLookup::Skipped),
         |collection, collectives| {
+            let numbers = names.numbers(collectives.names.texts());
             for row in &collectives.rows {
-                let mut number = |text| names.number(collectives.names.text(text));
-                let (key, kind) = ((number(row.name), number(row.group)), number(row.kind));
+                let [name, group, kind, data_type] =
+                    [row.name, row.group, row.kind, row.data_type].map(|own| numbers[own as usize]);
                 let duration = row.span.end.saturating_sub(row.span.start);
-                let rank = collection.rank;
+                let bytes = row.count.saturating_mul(bytes_of_type(names.text(data_type)));
+                let (rank, key) = (collection.rank, (name, group));
                 let fresh = Instance { parts: 0, transfer: duration, first_rank: rank };
                 let instance = instances.entry(key).or_insert(fresh);
                 instance.parts += 1;
                 instance.transfer = instance.transfer.min(duration);
-                let size = row.count.saturating_mul(bytes_of_type(collectives.names.text(row.data_type)));
                 let sizes = sizes.entry(key).or_default();
-                match sizes.iter_mut().find(|(other, bytes, _)| (*other, *bytes) == (kind, size)) {
+                match sizes.iter_mut().find(|(other, size, _)| (*other, *size) == (kind, bytes)) {
                     Some((.., parts)) => *parts += 1,
-                    None => sizes.push((kind, size, 1)),
+                    None => sizes.push((kind, bytes, 1)),
                 }
+                operations.push(Operation { rank, instance: key, kind, data_type, bytes, duration });
             }
             Ok::<_, std::convert::Infallible>(())
         },
@@ -265,7 +260,7 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut kinds: BTreeMap<String, Alike> = BTreeMap::new();
     for (key, instance) in instances.iter().filter(|(_, instance)| instance.parts > 1) {
         for (kind, size, parts) in &sizes[key] {
-            let name = alike(&names.texts[*kind as usize], instance.parts, *size);
+            let name = alike(names.text(*kind), instance.parts, *size);
             let kind = kinds.entry(name).or_default();
             kind.transfers.extend((0..*parts).map(|_| instance.transfer));
             let own = (instance.transfer, instance.first_rank);
@@ -301,28 +296,21 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
             ))?;
         }
         let mut table = output.table(&LINK_OPERATORS)?;
-        ranks.each(
-            |collection| read(ranks, collection),
-            |collection, collectives| {
-                for row in &collectives.rows {
-                    let text = |number| collectives.names.text(number);
-                    let (name, group, kind) = (text(row.name), text(row.group), text(row.kind));
-                    let key = (names.numbers.get(name), names.numbers.get(group));
-                    let (Some(operator), Some(of)) = key else { continue };
-                    let Some(instance) = instances.get(&(*operator, *of)) else { continue };
-                    let data_type = text(row.data_type);
-                    let size = row.count.saturating_mul(bytes_of_type(data_type));
-                    let wanted = alike(kind, instance.parts, size);
-                    if slow.iter().any(|(name, ..)| *name == wanted) {
-                        let duration = row.span.end.saturating_sub(row.span.start);
-                        let Instance { parts, transfer, .. } = *instance;
-                        let rank = collection.rank;
-                        table.row((rank, group, duration, name, kind, data_type, size, transfer, parts))?;
-                    }
-                }
-                Ok::<_, rusqlite::Error>(())
-            },
-        )
+        let mut strays: HashMap<(u32, i64, i64), bool> = HashMap::new();
+        for operation in operations.iter() {
+            let Operation { rank, instance: key, kind, data_type, bytes, duration } = *operation;
+            let Instance { parts, transfer, .. } = instances[&key];
+            let is_slow = strays.entry((kind, parts, bytes)).or_insert_with(|| {
+                let name = alike(names.text(kind), parts, bytes);
+                slow.iter().any(|(slow, ..)| *slow == name)
+            });
+            if *is_slow {
+                let [name, group, kind, data_type] =
+                    [key.0, key.1, kind, data_type].map(|number| names.text(number));
+                table.row((rank, group, duration, name, kind, data_type, bytes, transfer, parts))?;
+            }
+        }
+        Ok(())
     })?;
     Ok(true)
 }

@@ -8,7 +8,7 @@ use opscope_reach::database::{Texts, each_row, number, open, text, whole};
 use opscope_trace::NumberSet;
 
 use crate::error::PeerError;
-use crate::profile::{Collectives, Span, steps};
+use crate::profile::{Collectives, LaunchLookup, Span, steps};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -78,7 +78,7 @@ fn read(ranks: &Ranks, collection: &Collection) -> Rank {
                 exposed_copies: length_beside(&of_step, &busy),
             });
         }
-        let collectives = rank.collectives.read(database, Span { start: i64::MIN, end: i64::MAX });
+        let collectives = rank.collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, LaunchLookup::Skipped);
         steps.and(tasks).and(collectives)
     });
     rank

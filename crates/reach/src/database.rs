@@ -24,11 +24,12 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     database.execute_batch(settings)?;
     let list =
         |it: &Connection| it.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
-    if list(&database).is_err() {
+    let tables = list(&database).or_else(|_| {
+        // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
         database.execute_batch("PRAGMA writable_schema = ON")?;
-    }
-    match list(&database)? {
+        list(&database)
+    });
+    match tables? {
         0 => Err(rusqlite::Error::QueryReturnedNoRows),
         _ => Ok(database),
     }

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use opscope_columns::Column;
 use opscope_reach::Collection;
 use opscope_reach::database::{each_row, number, text, whole};
 
 use super::times::TOTAL;
 use crate::groups::{Members, Seen, Traffic, traffic_of_word};
+use crate::names::Names;
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -27,34 +29,38 @@ const MATRIX: Table = Table {
     index: &[],
 };
 
-/// A link in a group, by places in it; the operation it belongs to, and an example of that.
+/// A link in a group, by places in it; the operation it belongs to, and an example of that. Texts are numbers of
+/// names.
+#[derive(Clone, Copy)]
 struct Row {
-    step: String,
-    operation: String,
-    group: String,
+    step: u32,
+    operation: u32,
+    group: u32,
     traffic: Traffic,
     src: i64,
     dst: i64,
-    transport: String,
-    example: String,
+    transport: u32,
+    example: u32,
     size: f64,
     time: f64,
 }
 
 /// A link between two ranks in an operation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    step: String,
-    operation: String,
-    group: String,
+    step: u32,
+    operation: u32,
+    group: u32,
     src: u32,
     dst: u32,
 }
 
 /// The sums of a link: of the first rank that tells of it the kind of link and the example.
+#[derive(Clone, Copy)]
 struct Sum {
-    transport: String,
-    example: String,
+    key: Key,
+    transport: u32,
+    example: u32,
     size: f64,
     time: f64,
 }
@@ -62,33 +68,29 @@ struct Sum {
 /// Sums in the order in which their keys were met.
 #[derive(Default)]
 struct Sums {
-    order: Vec<Key>,
-    sums: HashMap<Key, Sum>,
+    order: Column<Sum>,
+    places: HashMap<Key, u32>,
 }
 
 impl Sums {
-    fn add(&mut self, key: Key, transport: &str, example: &str, size: f64, time: f64) {
-        match self.sums.get_mut(&key) {
-            Some(sum) => {
-                sum.size += size;
-                sum.time += time;
+    fn add(&mut self, sum: Sum) {
+        let place = *self.places.entry(sum.key).or_insert(self.order.len() as u32);
+        match self.order.get_mut(place as usize) {
+            Some(before) => {
+                before.size += sum.size;
+                before.time += sum.time;
             }
-            None => {
-                let (transport, example) = (transport.to_owned(), example.to_owned());
-                self.order.push(key.clone());
-                self.sums.insert(key, Sum { transport, example, size, time });
-            }
+            None => self.order.push(sum),
         }
     }
 
-    fn write(&self, table: &mut crate::table::Insert<'_>) -> rusqlite::Result<()> {
-        for (key, sum) in self.order.iter().filter_map(|key| Some((key, self.sums.get(key)?))) {
-            let rate = if sum.time == 0.0 { 0.0 } else { sum.size / sum.time };
-            let (step, operation, group) = (&key.step, &key.operation, &key.group);
-            let (transport, example) = (&sum.transport, &sum.example);
-            table.row((
-                step, operation, group, key.src, key.dst, transport, example, sum.size, sum.time, rate,
-            ))?;
+    fn write(&self, names: &Names, table: &mut crate::table::Insert<'_>) -> rusqlite::Result<()> {
+        for Sum { key, transport, example, size, time } in &*self.order {
+            let rate = if *time == 0.0 { 0.0 } else { size / time };
+            let [step, operation, group] =
+                [key.step, key.operation, key.group].map(|number| names.text(number));
+            let (transport, example) = (names.text(*transport), names.text(*example));
+            table.row((step, operation, group, key.src, key.dst, transport, example, size, time, rate))?;
         }
         Ok(())
     }
@@ -103,35 +105,43 @@ pub fn write(ranks: &Ranks, seen: &Seen, output: &Output) -> rusqlite::Result<()
     if seen.0.keys().any(|(_, group)| !ranks.groups.contains_key(&opscope_reach::key_of_text(group))) {
         places = Places::find(ranks);
     }
+    let mut names = Names::default();
+    let (total, no_example) = (names.number(TOTAL), names.number(""));
     let (mut rows, mut totals) = (Sums::default(), Sums::default());
-    let mut members: HashMap<(Traffic, String), Members> = HashMap::new();
+    let mut members: HashMap<(Traffic, u32), Members> = HashMap::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection),
-        |_, of_rank| {
+        |_, (of_rank, own)| {
+            let numbers = names.numbers(own.texts());
+            let number = |own: u32| numbers[own as usize];
             for row in of_rank {
-                let group = members
-                    .entry((row.traffic, row.group.clone()))
-                    .or_insert_with(|| seen.members(ranks, row.traffic, &row.group));
-                let rank = |place: i64| places.rank(group, &row.group, place);
+                let (traffic, group) = (row.traffic, number(row.group));
+                let of_group = members
+                    .entry((traffic, group))
+                    .or_insert_with(|| seen.members(ranks, traffic, names.text(group)));
+                let rank = |place: i64| places.rank(of_group, names.text(group), place);
                 let (Some(src), Some(dst)) = (rank(row.src), rank(row.dst)) else { continue };
-                let Row { step, operation, group, transport, example, size, time, .. } = row;
-                if operation.contains("total") {
-                    let operation = TOTAL.to_owned();
-                    let key = Key { step: step.clone(), operation, group: group.clone(), src, dst };
-                    totals.add(key, &transport, "", size, time);
+                let (step, operation) = (number(row.step), number(row.operation));
+                let (transport, example) = (number(row.transport), number(row.example));
+                let key = Key { step, operation, group, src, dst };
+                let sum = Sum { key, transport, example, size: row.size, time: row.time };
+                if names.text(operation).contains("total") {
+                    let key = Key { operation: total, ..key };
+                    totals.add(Sum { key, example: no_example, ..sum });
                 }
-                rows.add(Key { step, operation, group, src, dst }, &transport, &example, size, time);
+                rows.add(sum);
             }
             Ok::<_, std::convert::Infallible>(())
         },
     );
     let mut table = output.table(&MATRIX)?;
-    rows.write(&mut table)?;
-    totals.write(&mut table)
+    rows.write(&names, &mut table)?;
+    totals.write(&names, &mut table)
 }
 
-fn read(ranks: &Ranks, collection: &Collection) -> Vec<Row> {
-    let mut rows = Vec::new();
+/// The links of a rank, and their names.
+fn read(ranks: &Ranks, collection: &Collection) -> (Vec<Row>, Names) {
+    let (mut rows, mut names) = (Vec::new(), Names::default());
     ranks.read(collection, File::Analysis, |database| {
         let columns = [
             "step",
@@ -146,23 +156,23 @@ fn read(ranks: &Ranks, collection: &Collection) -> Vec<Row> {
             "transit_time",
         ];
         each_row(database, "CommAnalyzerMatrix", &columns, |row| {
-            let owned = |column| text(row, column).to_owned();
             let (Some(src), Some(dst)) = (whole(row, 4), whole(row, 5)) else { return };
+            let mut named = |column| names.number(text(row, column));
             rows.push(Row {
-                step: owned(0),
-                operation: owned(1),
-                group: owned(2),
+                step: named(0),
+                operation: named(1),
+                group: named(2),
                 traffic: traffic_of_word(text(row, 3), text(row, 1)),
                 src,
                 dst,
-                transport: owned(6),
-                example: owned(7),
+                transport: named(6),
+                example: named(7),
                 size: number(row, 8).unwrap_or(0.0),
                 time: number(row, 9).unwrap_or(0.0),
             });
         })
     });
-    rows
+    (rows, names)
 }
 
 /// The ranks at the places of groups that the run doesn't declare: a rank's link to itself tells its place.

@@ -8,6 +8,7 @@ use opscope_reach::database::{each_row, number, text};
 
 use super::number as rank_of;
 use crate::groups::{Seen, traffic_of_word};
+use crate::names::Names;
 use crate::numbers::ratio;
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
@@ -54,26 +55,27 @@ const BANDWIDTH: Table = Table {
 };
 
 /// A collective: its start in microseconds, then elapsed, transit, waiting, synchronisation and idle time in
-/// milliseconds.
+/// milliseconds. Texts are numbers of the rank's names.
 struct Time {
-    step: String,
-    name: String,
-    group: String,
+    step: u32,
+    name: u32,
+    group: u32,
     figures: [f64; 6],
 }
 
 /// The packets of one size that a collective sent over a kind of link: megabytes, milliseconds and gigabytes per
 /// second of all its packets, the share of large ones; then the size, how many, and milliseconds of these.
 struct Packets {
-    step: String,
-    name: String,
-    group: String,
-    link: String,
+    step: u32,
+    name: u32,
+    group: u32,
+    link: u32,
     figures: [f64; 7],
 }
 
 #[derive(Default)]
 struct Rank {
+    names: Names,
     times: Vec<Time>,
     packets: Vec<Packets>,
     seen: Seen,
@@ -100,9 +102,11 @@ impl Ord for Ordered {
 /// Sums of times, by step, rank and group.
 type TimeTotals = BTreeMap<(String, u32, String), [f64; 5]>;
 
-/// Sums over a kind of link, by group, step, rank and link: megabytes and milliseconds of all packets, and by the
-/// packets' size their number and milliseconds.
-type PacketTotals = BTreeMap<(String, String, u32, String), (f64, f64, BTreeMap<Ordered, (f64, f64)>)>;
+/// Megabytes and milliseconds of all packets, and by the packets' size their number and milliseconds.
+type PacketTotal = (f64, f64, BTreeMap<Ordered, (f64, f64)>);
+
+/// Sums over a kind of link, by group, step, rank and link.
+type PacketTotals = BTreeMap<(String, String, u32, String), PacketTotal>;
 
 /// Writes both tables; returns the groups that were seen.
 ///
@@ -114,14 +118,16 @@ pub fn write(ranks: &Ranks, output: &Output) -> rusqlite::Result<Seen> {
     let mut seen = Seen::default();
     let take = |collection: &Collection, rank: Rank| {
         let number = rank_of(collection);
+        let text = |number| rank.names.text(number);
         for row in &rank.times {
             let [start, elapsed, transit, wait, synchronization, idle] = row.figures;
             let figures = (start, elapsed, transit, wait, synchronization, idle);
-            insert_time(&mut times, &row.step, number, &row.name, &row.group, figures, (0.0, 0.0))?;
+            let (step, name, group) = (text(row.step), text(row.name), text(row.group));
+            insert_time(&mut times, step, number, name, group, figures, (0.0, 0.0))?;
         }
         for row in &rank.packets {
             let [size, time, rate, large, package, count, duration] = row.figures;
-            let (step, name, group, link) = (&row.step, &row.name, &row.group, &row.link);
+            let [step, name, group, link] = [row.step, row.name, row.group, row.link].map(text);
             packets.row((
                 step,
                 number,
@@ -137,8 +143,8 @@ pub fn write(ranks: &Ranks, output: &Output) -> rusqlite::Result<Seen> {
                 duration,
             ))?;
         }
-        add_times(&mut time_totals, collection.rank, &rank.times);
-        add_packets(&mut packet_totals, collection.rank, &rank.packets);
+        add_times(&mut time_totals, collection.rank, &rank);
+        add_packets(&mut packet_totals, collection.rank, &rank);
         seen.merge(rank.seen);
         Ok::<_, rusqlite::Error>(())
     };
@@ -217,7 +223,7 @@ fn read(ranks: &Ranks, collection: &Collection) -> Rank {
             let (step, name, group) = (text(row, 0), text(row, 1), text(row, 2));
             rank.seen.add(traffic_of_word(text(row, 3), name), group, collection.rank);
             let figures = std::array::from_fn(|place| number(row, place + 4).unwrap_or(0.0));
-            let (step, name, group) = (step.to_owned(), name.to_owned(), group.to_owned());
+            let [step, name, group] = [step, name, group].map(|text| rank.names.number(text));
             rank.times.push(Time { step, name, group, figures });
         });
         let columns = [
@@ -234,41 +240,42 @@ fn read(ranks: &Ranks, collection: &Collection) -> Rank {
             "total_duration",
         ];
         let packets = each_row(database, "CommAnalyzerBandwidth", &columns, |row| {
-            let owned = |column| text(row, column).to_owned();
             let figures = std::array::from_fn(|place| number(row, place + 4).unwrap_or(0.0));
-            rank.packets.push(Packets {
-                step: owned(0),
-                name: owned(1),
-                group: owned(2),
-                link: owned(3),
-                figures,
-            });
+            let [step, name, group, link] = [0, 1, 2, 3].map(|column| rank.names.number(text(row, column)));
+            rank.packets.push(Packets { step, name, group, link, figures });
         });
         times.and(packets)
     });
     rank
 }
 
-fn add_times(totals: &mut TimeTotals, rank: u32, rows: &[Time]) {
-    for row in rows {
-        let total = totals.entry((row.step.clone(), rank, row.group.clone())).or_default();
+fn add_times(totals: &mut TimeTotals, number: u32, rank: &Rank) {
+    let mut of_rank: BTreeMap<(u32, u32), [f64; 5]> = BTreeMap::new();
+    for row in &rank.times {
+        let total = of_rank.entry((row.step, row.group)).or_default();
         total.iter_mut().zip(&row.figures[1..]).for_each(|(total, figure)| *total += figure);
     }
+    let text = |number| rank.names.text(number).to_owned();
+    totals.extend(of_rank.into_iter().map(|((step, group), sums)| ((text(step), number, text(group)), sums)));
 }
 
-fn add_packets(totals: &mut PacketTotals, rank: u32, rows: &[Packets]) {
+fn add_packets(totals: &mut PacketTotals, number: u32, rank: &Rank) {
     // Megabytes and milliseconds of all packets are repeated for each size.
     let mut counted = BTreeSet::new();
-    for row in rows {
+    let mut of_rank: BTreeMap<(u32, u32, u32), PacketTotal> = BTreeMap::new();
+    for row in &rank.packets {
         let [size, time, _, _, package, count, duration] = row.figures;
-        let key = (row.group.clone(), row.step.clone(), rank, row.link.clone());
-        let total = totals.entry(key).or_default();
-        if counted.insert((&row.step, &row.group, &row.name, &row.link)) {
+        let total = of_rank.entry((row.group, row.step, row.link)).or_default();
+        if counted.insert((row.step, row.group, row.name, row.link)) {
             total.0 += size;
             total.1 += time;
         }
         let packets = total.2.entry(Ordered(package)).or_default();
         packets.0 += count;
         packets.1 += duration;
+    }
+    let text = |number| rank.names.text(number).to_owned();
+    for ((group, step, link), total) in of_rank {
+        totals.insert((text(group), text(step), number, text(link)), total);
     }
 }
