@@ -30,7 +30,7 @@ pub struct Cli {
     pub verbose: bool,
 
     /// Refuse what takes more memory than this, such as 8GB or 512MiB: inputs and values of models,
-    /// compressed files, answers in SQL. Large columns of profiles share a quarter of it, 768 MiB at most, and lie in
+    /// compressed files, answers in SQL. Large columns of profiles share a quarter of it, 768 MiB at most (128 MiB of many ranks), and lie in
     /// files beyond that [default: four fifths of what is free]
     #[arg(long, global = true, value_name = "BYTES", value_parser = opscope_trace::units::parse_bytes)]
     pub memory: Option<u64>,
@@ -172,10 +172,16 @@ impl Command {
         )
     }
 
+    /// Whether it reads the databases of many ranks on several threads, and asks none of them a question that somebody
+    /// else wrote.
+    pub fn reads_many_databases(&self) -> bool {
+        matches!(self, Self::Cluster(_) | Self::MsprofAnalyze(_))
+    }
+
     /// The memory in bytes that large columns may take together; beyond that they lie in files.
     pub fn columns_in_memory(&self) -> usize {
         match self {
-            Self::Cluster(_) | Self::MsprofAnalyze(_) => opscope_reach::COLUMNS_IN_MEMORY,
+            _ if self.reads_many_databases() => opscope_reach::COLUMNS_IN_MEMORY,
             _ => opscope_columns::COMMON_BUDGET,
         }
     }

@@ -102,6 +102,10 @@ fn carry_out(
     // Columns leave most of a small allowance to whatever else a command holds.
     let share = usize::try_from(opscope_formats::memory::allowed() / 4).unwrap_or(usize::MAX);
     opscope_columns::keep_in_memory(share.min(arguments.command.columns_in_memory()));
+    if arguments.command.reads_many_databases() {
+        // SAFETY: no thread was started that uses SQLite.
+        unsafe { opscope_reach::database::keep_no_account_of_memory() };
+    }
     let terminal = terminal::Terminal::new(arguments.quiet, arguments.verbose);
     (arguments.command.execute(&terminal), terminal)
 }

@@ -7,6 +7,17 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 
+/// Has SQLite keep no account of the memory that it takes: the account has a lock, for which threads that read
+/// databases wait a third of their time. Limits of SQLite's memory don't hold then.
+///
+/// # Safety
+/// No other thread uses SQLite meanwhile. Once a database was opened, nothing changes.
+pub unsafe fn keep_no_account_of_memory() {
+    // SAFETY: the option takes one `int` (SQLite's documentation, "Configuration Options"); no thread uses SQLite, as the
+    // caller promises, and SQLite refuses the option once it was initialised.
+    unsafe { rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
+}
+
 /// Opens a database: no lock is taken, nothing is written beside it, and its views and triggers get no say.
 ///
 /// # Errors
