@@ -17,6 +17,8 @@ words! {
         Link = "link",
         /// Memory that an operator of a framework took from the device.
         Allocation = "allocation",
+        /// Memory of a module or operator that is held where a device holds most.
+        PeakMemory = "peak-memory",
         /// Memory that a model's operators have by its plan.
         PlannedMemory = "planned-memory",
         /// Calls of a framework's operator.

@@ -176,6 +176,8 @@ loss_kinds! {
                 "doubtful: a text in which U+FFFD stands for bytes that are no UTF-8";
             OpenLastLine = "open-last-line", Doubted, Record,
                 "cut off: the last line has no end, so its last cell may be a part of what it should be";
+            OtherProfile = "other-profile", Doubted, File,
+                "left out: another profile beside the one that was read";
             ImpossibleIteration = "impossible-iteration", Lost, Iteration,
                 "dropped: an inference with a time that can't be (negative, over a year, or out of range)";
             ImpossibleUnrecordedIteration = "impossible-unrecorded-iteration", Lost, Iteration,
@@ -372,6 +374,10 @@ loss_kinds! {
                 "left out: an event that tells only how often it occurred";
             MeasureNoNumber = "measure-no-number", Remark, Metric,
                 "left out: measured values that are no numbers";
+            OpenLastSample = "open-last-sample", Doubted, Sample,
+                "cut off: the last sample has no end, so functions of its stack may lack";
+            UnknownUnit = "unknown-unit", Lost, Task,
+                "lost: a duration in a unit that opscope doesn't know";
             NotedByProfiler = "noted-by-profiler", Doubted, Run, "noted by the profiler";
         }
         OnnxRuntime {
@@ -442,6 +448,8 @@ loss_kinds! {
                 "left out: nodes that did not run by themselves";
             LayerNotProfiled = "layer-not-profiled", Remark, Operator,
                 "left out: layers of the description that the profile has no time of";
+            NamesakeLayer = "namesake-layer", Doubted, Operator,
+                "doubtful: layers of one name, whose descriptions a profile doesn't tell apart";
             LayerWithinAnother = "layer-within-another", Remark, Operator,
                 "left out: parts of layers that the profile tells as one";
         }

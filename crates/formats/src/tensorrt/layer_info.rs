@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use opscope_trace::{DataType, LossKind};
 
@@ -14,6 +15,8 @@ use crate::layers::{Layer, Layers, Value};
 #[derive(Debug, Default)]
 pub struct LayerInfo {
     layers: HashMap<String, Described>,
+    /// How many further ones have the name of another.
+    namesakes: u64,
     /// The damage that ended the file.
     cut: Option<JsonError>,
 }
@@ -50,8 +53,14 @@ impl LayerInfo {
                     }
                 };
                 let described = Described { layer, is_found: Cell::new(false) };
-                // Of several of one name, the first is described: they can't be told apart.
-                info.layers.entry(described.layer.name.clone()).or_insert(described);
+                match info.layers.entry(described.layer.name.clone()) {
+                    Entry::Vacant(entry) => drop(entry.insert(described)),
+                    // The profile tells them by their name alone, so that nothing tells whose time is whose.
+                    Entry::Occupied(mut entry) => {
+                        entry.get_mut().layer.origins.clear();
+                        info.namesakes += 1;
+                    }
+                }
                 Ok(())
             })
         });
@@ -91,6 +100,7 @@ impl LayerInfo {
         if let Some(cut) = &self.cut {
             layers.losses.count(LossKind::CutLayers, &format!("the layers' description: {cut}"), 1);
         }
+        layers.losses.count(LossKind::NamesakeLayer, "layers of the description", self.namesakes);
         let absent = self.layers.values().filter(|described| !described.is_found.get()).count();
         layers.losses.count(LossKind::LayerNotProfiled, "layers of the description", absent as u64);
     }
@@ -104,15 +114,52 @@ pub(super) fn without_info(name: &str) -> Layer {
     Layer { name: name.to_owned(), op_type, origins, ..Layer::default() }
 }
 
-/// The parts of a fused layer's name: `a + PWN(b) || c` has three. `PWN` is a point-wise network.
+/// The nodes in a fused layer's name: `a + PWN(PWN(b), c) || d` has four. `PWN` is a point-wise network, whose parts
+/// may be such networks themselves.
 fn nodes_in_name(name: &str) -> Vec<String> {
-    let parts = name.split("||").flat_map(|parallel| parallel.split(" + "));
-    let bare = parts.map(|part| {
+    let mut nodes = Vec::new();
+    // Each part, and whether it lies in a network, where commas part nodes.
+    let mut left = vec![(name, false)];
+    while let Some((part, is_network)) = left.pop() {
+        let separators: &[&str] = if is_network { &[" || ", " + ", ", "] } else { &["||", " + "] };
+        let parts = parts_outside_of_brackets(part, separators);
+        if parts.len() > 1 {
+            // The next to come is last.
+            left.extend(parts.into_iter().rev().map(|part| (part, is_network)));
+            continue;
+        }
         let part = part.trim();
-        let inner = part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')'));
-        inner.unwrap_or(part).to_owned()
-    });
-    bare.filter(|part| !part.is_empty()).collect()
+        match part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')')) {
+            Some(inner) => left.push((inner, true)),
+            None if part.is_empty() => {}
+            None => nodes.push(part.to_owned()),
+        }
+    }
+    nodes
+}
+
+/// A text's parts between separators that lie in no brackets. Brackets that don't match are letters like any other.
+fn parts_outside_of_brackets<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
+    let (mut parts, mut begin, mut depth, mut at) = (Vec::new(), 0, 0_usize, 0);
+    let is_balanced = text.matches('(').count() == text.matches(')').count();
+    while let Some(letter) = text[at..].chars().next() {
+        match letter {
+            '(' if is_balanced => depth += 1,
+            ')' if is_balanced => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let separator = separators.iter().find(|it| depth == 0 && text[at..].starts_with(**it));
+        at += match separator {
+            Some(separator) => {
+                parts.push(&text[begin..at]);
+                begin = at + separator.len();
+                separator.len()
+            }
+            None => letter.len_utf8(),
+        };
+    }
+    parts.push(&text[begin..]);
+    parts
 }
 
 fn layer(scanner: &mut Scanner<'_>) -> Scanned<Layer> {
@@ -230,6 +277,13 @@ mod tests {
         assert_eq!(nodes_in_metadata("[ONNX Layer: a][ONNX Layer: a][ONNX Layer: b"), ["a", "b"]);
         assert_eq!(nodes_in_metadata("something else"), [""; 0]);
         assert_eq!(nodes_in_name("Conv_0 + PWN(Clip_3) || Conv_1"), ["Conv_0", "Clip_3", "Conv_1"]);
+        assert_eq!(
+            nodes_in_name("PWN(PWN(/m.19/act/Sigmoid), /m.19/act/Mul)"),
+            ["/m.19/act/Sigmoid", "/m.19/act/Mul"]
+        );
+        let mish = "PWN(PWN(Softplus_144, PWN(Tanh_145)), Mul_146) + Add_(1)";
+        assert_eq!(nodes_in_name(mish), ["Softplus_144", "Tanh_145", "Mul_146", "Add_(1)"]);
+        assert_eq!(nodes_in_name("Conv (a + PWN(b"), ["Conv (a", "PWN(b"]);
         let copy = without_info("Reformatting CopyNode for Input Tensor 0 to Conv_0 + Relu_1");
         assert_eq!((copy.op_type.as_str(), copy.origins.len()), ("Reformat", 0));
     }
