@@ -100,6 +100,15 @@ pub enum OpenError {
         /// The kind of profile, as a noun phrase.
         kind: &'static str,
     },
+    /// Samples below a function are asked for where there are none.
+    #[error(
+        "{}: --below is about stacks of samples, and this has none (perf script and folded stacks have)",
+        path.display()
+    )]
+    NoStacks {
+        /// The profile.
+        path: PathBuf,
+    },
     /// Whoever asked for it wants it no more.
     #[error("{}: the reading was stopped", path.display())]
     Stopped {

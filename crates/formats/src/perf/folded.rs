@@ -39,16 +39,17 @@ pub fn looks_like(head: &[u8]) -> bool {
     deep > 0 && deep * 2 >= stacks
 }
 
-/// Reads all lines, on all cores.
-pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
-    let mut functions = Functions::new(SOURCE);
-    let parts = opscope_parallel::map(&lines::parts(text), |part| read_part(part, stop));
+/// Reads all lines, on all cores; or of those within a function what it called.
+pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
+    let mut functions = Functions::below(SOURCE, below);
+    let parts = opscope_parallel::map(&lines::parts(text), |part| read_part(part, below, stop));
     parts.into_iter().for_each(|part| functions.append(part));
+    functions.is_open = !text.ends_with(b"\n");
     functions
 }
 
-fn read_part<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
-    let mut functions = Functions::new(SOURCE);
+fn read_part<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
+    let mut functions = Functions::below(SOURCE, below);
     for line in stop.within(text.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() || line.starts_with(b"#") {
             continue;

@@ -61,15 +61,25 @@ pub struct Functions<'t> {
     is_innermost: bool,
     /// Samples that tell no function.
     without_function: u64,
+    /// A part of the name of the function below which functions count, if not all do.
+    below: Option<&'t str>,
+    /// The stack of the present sample so far, where not all functions count.
+    stack: Vec<(&'t [u8], &'t [u8])>,
+    /// The weight of all samples, and of those within the function.
+    weight_of_all: u64,
+    weight_below: u64,
     /// Lines that are none of a sample.
     pub unreadable: u64,
+    /// Whether the text ends where more may have stood of the last sample.
+    pub is_open: bool,
     source: &'static str,
 }
 
 impl<'t> Functions<'t> {
-    /// None yet; `source` says in words where they come from.
-    pub fn new(source: &'static str) -> Self {
-        Self { source, ..Self::default() }
+    /// None yet; `source` says in words where they come from. With a text those only count that are a function with
+    /// it in its name, or that such a one called.
+    pub fn below(source: &'static str, below: Option<&'t str>) -> Self {
+        Self { source, below, ..Self::default() }
     }
 
     /// Whether no sample was met.
@@ -85,13 +95,40 @@ impl<'t> Functions<'t> {
     }
 
     fn close(&mut self) {
+        self.count_stack();
         if std::mem::take(&mut self.is_innermost) {
             self.without_function = self.without_function.saturating_add(self.weight);
         }
     }
 
+    /// Counts the functions of the present sample up to the outermost one that is asked for, if it is there.
+    fn count_stack(&mut self) {
+        let (Some(below), true) = (self.below, self.is_innermost) else { return };
+        self.weight_of_all = self.weight_of_all.saturating_add(self.weight);
+        let stack = std::mem::take(&mut self.stack);
+        let is_asked = |(name, _): &(&[u8], &[u8])| {
+            name.windows(below.len().max(1)).any(|part| part == below.as_bytes())
+        };
+        let outermost = stack.iter().rposition(is_asked);
+        if let Some(outermost) = outermost {
+            self.weight_below = self.weight_below.saturating_add(self.weight);
+            stack[..=outermost].iter().for_each(|(name, library)| self.count(name, library));
+        }
+        self.is_innermost = false;
+        // The list is used again.
+        self.stack = stack;
+        self.stack.clear();
+    }
+
     /// The next function of the sample's stack, from the innermost on.
     pub fn frame(&mut self, name: &'t [u8], library: &'t [u8]) {
+        match self.below {
+            Some(_) => self.stack.push((name, library)),
+            None => self.count(name, library),
+        }
+    }
+
+    fn count(&mut self, name: &'t [u8], library: &'t [u8]) {
         let (name, library) = (self.texts.id(name), self.texts.id(library));
         let row = self.row(Function { event: self.event, name, library });
         let count = &mut self.rows[row].1;
@@ -126,13 +163,21 @@ impl<'t> Functions<'t> {
             count.with_callees = count.with_callees.saturating_add(more.with_callees);
         }
         self.without_function = self.without_function.saturating_add(other.without_function);
+        self.weight_of_all = self.weight_of_all.saturating_add(other.weight_of_all);
+        self.weight_below = self.weight_below.saturating_add(other.weight_below);
         self.unreadable += other.unreadable;
+        self.is_open |= other.is_open;
     }
 
     /// The figures of all functions, those with most samples first.
     pub fn into_trace(mut self) -> Trace {
         self.close();
         let mut trace = Trace::new();
+        if let Some(below) = self.below {
+            let (some, all) = (self.weight_below, self.weight_of_all);
+            trace.run.note =
+                Some(format!("{some} of {all} samples are within functions with {below} in their names"));
+        }
         self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
         for (function, count) in &self.rows {
             let [step, subject, part] = [function.event, function.name, function.library]
@@ -152,6 +197,7 @@ impl<'t> Functions<'t> {
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);
         trace.count_loss(LossKind::UnreadableRecord, self.without_function, "samples without a function");
+        trace.count_loss(LossKind::OpenLastSample, u64::from(self.is_open), self.source);
         trace
     }
 }

@@ -31,6 +31,12 @@ pub enum ReadError {
     /// No line is one of a sample.
     #[error("no line of this text is a sample, as perf script writes them or as folded stacks have them")]
     NoSample,
+    /// No sample is within a function of a name.
+    #[error("no sample is within a function with {below} in its name")]
+    NoneBelow {
+        /// The part of the name.
+        below: String,
+    },
     /// Whoever asked for it wants it no more.
     #[error("the reading was stopped")]
     Stopped,
@@ -51,16 +57,30 @@ pub fn is_folded(head: &[u8]) -> bool {
 /// # Errors
 /// When there is no sample, or the reading was stopped.
 pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    functions(text, None, stop)
+}
+
+/// Reads of the samples within functions that have a text in their names, such as an engine's operators, what these
+/// called: the outermost of them and all within.
+///
+/// # Errors
+/// When there is no such sample, or the reading was stopped.
+pub fn read_below(text: &[u8], below: &str, stop: &Stop) -> Result<Trace, ReadError> {
+    functions(text, Some(below), stop)
+}
+
+fn functions(text: &[u8], below: Option<&str>, stop: &Stop) -> Result<Trace, ReadError> {
     stop.expects(|| text.len() as u64);
     let functions = match is_script(text) {
-        true => script::read(text, stop),
-        false => folded::read(text, stop),
+        true => script::read(text, below, stop),
+        false => folded::read(text, below, stop),
     };
     if stop.is_wanted() {
         return Err(ReadError::Stopped);
     }
-    if functions.is_empty() {
-        return Err(ReadError::NoSample);
+    match below {
+        _ if !functions.is_empty() => Ok(functions.into_trace()),
+        Some(below) => Err(ReadError::NoneBelow { below: below.to_owned() }),
+        None => Err(ReadError::NoSample),
     }
-    Ok(functions.into_trace())
 }

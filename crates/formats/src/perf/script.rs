@@ -66,13 +66,15 @@ pub fn looks_like(text: &[u8]) -> bool {
     !event.is_empty() && has_frame
 }
 
-/// Reads all samples.
-pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
-    let mut functions = Functions::new("perf script");
-    let mut is_begun = false;
-    for line in stop.within(text.split(|byte| *byte == b'\n')) {
+/// Reads all samples, or of those within a function what it called.
+pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
+    let mut functions = Functions::below("perf script", below);
+    let (mut is_begun, mut is_in_stack) = (false, false);
+    // Behind the last line's end is no line more.
+    let lines = text.strip_suffix(b"\n").unwrap_or(text);
+    for line in stop.within(lines.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() {
-            is_begun = false;
+            (is_begun, is_in_stack) = (false, false);
             continue;
         }
         if line.starts_with(b"#") {
@@ -80,12 +82,13 @@ pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
         }
         if is_begun && let Some((name, library)) = frame(line) {
             functions.frame(name, library);
+            is_in_stack = true;
             continue;
         }
         match head(line) {
             Some((event, behind)) => {
                 functions.begin(event, 1);
-                is_begun = true;
+                (is_begun, is_in_stack) = (true, false);
                 if let Some((name, library)) = frame(behind) {
                     functions.frame(name, library);
                 }
@@ -94,5 +97,7 @@ pub fn read<'t>(text: &'t [u8], stop: &Stop) -> Functions<'t> {
         }
     }
     stop.has_read(text.len());
+    // A blank line ends a stack, and a line's end a sample of one line.
+    functions.is_open = is_begun && (is_in_stack && !text.ends_with(b"\n\n") || !text.ends_with(b"\n"));
     functions
 }

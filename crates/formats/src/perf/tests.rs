@@ -3,7 +3,7 @@
 use opscope_trace::{LossKind, Trace};
 use proptest::prelude::*;
 
-use super::{is_folded, is_script, read};
+use super::{ReadError, is_folded, is_script, read, read_below};
 use crate::reading::Stop;
 
 /// Event, function, library, and both counts.
@@ -95,6 +95,38 @@ fn folded_stacks_longer_than_a_part_are_added_up_over_all_parts() {
     }
     let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
     assert_eq!(losses, [(LossKind::UnreadableRecord, 1)]);
+}
+
+#[test]
+fn below_a_function_only_what_it_called_counts() {
+    let folded = b"main;run;Conv::Compute;gemm 25\nmain;run;Pool::Compute;copy 5\nmain;Conv::Compute;Conv::Compute 7\n";
+    let trace = read_below(folded, "Conv::", &Stop::default()).unwrap();
+    let expected = [
+        ("gemm", "", "itself", 25.0),
+        ("gemm", "", "with what it calls", 25.0),
+        ("Conv::Compute", "", "itself", 7.0),
+        ("Conv::Compute", "", "with what it calls", 32.0),
+    ];
+    assert_eq!(rows(&trace), expected);
+    assert!(trace.run.note.unwrap().starts_with("32 of 37 samples"));
+    let script = b"a 1 [0] 1.0: 1 cycles:u:\n  1 gemm (/l)\n  2 Conv::Compute (/l)\n  3 main (/l)\n\na 1 [0] 2.0: 1 cycles:u:\n  3 main (/l)\n\n";
+    let trace = read_below(script, "Conv::", &Stop::default()).unwrap();
+    assert_eq!(rows(&trace).len(), 4);
+    assert!(trace.run.note.unwrap().starts_with("1 of 2 samples"));
+    let refused = read_below(script, "Pool", &Stop::default()).unwrap_err();
+    assert_eq!(refused, ReadError::NoneBelow { below: "Pool".to_owned() });
+}
+
+#[test]
+fn a_sample_that_has_no_end_is_told() {
+    let whole = "a 1 [0] 1.0: 1 cycles:u:\n  1 gemm (/l)\n  2 main (/l)\n\n";
+    let open = |text: &str| {
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        trace.losses.iter().any(|(_, loss)| loss.kind == LossKind::OpenLastSample)
+    };
+    assert!(!open(whole) && open(&whole[..whole.len() - 1]) && open(&whole[..whole.len() - 10]));
+    assert!(!open("a 1 [0] 1.0: 1 cycles:u: 1 gemm (/l)\n") && open("a 1 [0] 1.0: 1 cycles:u: 1 gemm (/l)"));
+    assert!(!open("main;run 5\nmain 1\n") && open("main;run 5\nmain 1"));
 }
 
 #[test]

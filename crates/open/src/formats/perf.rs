@@ -1,10 +1,13 @@
 //! Samples of Linux's perf.
 
-use opscope_formats::perf;
+use std::path::Path;
 
-use crate::OpenError;
+use opscope_formats::perf;
+use opscope_trace::Trace;
+
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Format, Reader};
+use crate::{OpenError, Stop};
 
 /// The text of `perf script`.
 pub static FORMAT: Format = Format {
@@ -28,6 +31,16 @@ pub static FOLDED: Format = Format {
     is: |look| !look.is_folder && perf::is_folded(&look.bytes),
     reader: READER,
 };
+
+/// Whether a format has the stacks of samples.
+pub(crate) fn has_stacks(format: &Format) -> bool {
+    *format == FORMAT || *format == FOLDED
+}
+
+/// Reads what functions with a text in their names called.
+pub(crate) fn read_below(input: &[u8], path: &Path, below: &str, stop: &Stop) -> Result<Trace, OpenError> {
+    perf::read_below(input, below, stop).map_err(|error| OpenError::at(path, error))
+}
 
 const READER: Reader =
     Reader::Bytes(|input, path, stop| perf::read(&input, stop).map_err(|error| OpenError::at(path, error)));

@@ -42,6 +42,15 @@ pub fn open_source(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Re
     Ok(opened)
 }
 
+/// As [`open_source`], of samples below functions with a text in their names alone.
+///
+/// # Errors
+/// As [`open`], and when the profile has no stacks of samples, or none there.
+pub fn open_below(source: Source, below: &str, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
+    let bar = LateBar { terminal, bar: OnceCell::new() };
+    Ok(Opened::new(source.open_below(below, &bar)?, how, terminal))
+}
+
 /// Says how raw files of a board are read, where a profile has nothing else.
 pub fn warn_of_unread(opened: &Opened, terminal: &Terminal) {
     if let Some(remedy) = board::unread(opened.place(), opened) {

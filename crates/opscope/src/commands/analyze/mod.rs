@@ -4,6 +4,7 @@ mod options;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser};
 use opscope_analyze::{Answer, Column, GroupBy, Query, RangeTree, ScopeError};
 use opscope_open::Source;
@@ -28,6 +29,7 @@ Examples:
   opscope analyze run.db --iteration 3..5 --group-by iteration
   opscope analyze trace.json --time wait --type MatMul --columns time,wait,count,name
   opscope analyze run.db --roofline --csv > operators.csv
+  opscope analyze perf.txt --below Conv::Compute -t 20       where an operator's samples lie (perf script)
   opscope analyze PROF_000001_20261121/ --html report.html       and the whole profile as a page
 
 What the times are:
@@ -65,6 +67,11 @@ range within covers, uncovered the part of it in which neither a call nor an ope
 pub struct Arguments {
     /// The profile: a file of any format, a raw directory of Ascend, or a folder of outputs
     path: PathBuf,
+
+    /// Of samples (perf script, folded stacks) those within functions with this in their names, such as an engine's
+    /// operator, and what these called
+    #[arg(long, value_name = "FUNCTION", value_parser = NonEmptyStringValueParser::new())]
+    below: Option<String>,
 
     #[command(flatten)]
     choice: Choice,
@@ -111,7 +118,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let how = if has_lines_for_losses && !arguments.choice.host { Tell::InAnswer } else { Tell::Warnings };
     let source = Source::at(&arguments.path)?;
     let origin = arguments.page.origin(&source);
-    let trace = profile::open_source(source, how, terminal)?;
+    let trace = match &arguments.below {
+        Some(below) => profile::open_below(source, below, how, terminal)?,
+        None => profile::open_source(source, how, terminal)?,
+    };
     let mut query = query(&arguments.choice, &arguments.order);
     query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
     let usage = |error: ScopeError| UsageError(error.to_string());
@@ -162,6 +172,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
                 let gap = if text.ends_with("\n\n") { "" } else { "\n" };
                 ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}")));
+                let note = trace.run.note.iter().filter(|_| arguments.below.is_some());
+                note.for_each(|note| text.push_str(&format!("\n{}\n", sentence(note))));
                 text.push_str(&report::stated_text(&trace, top, terminal.width()));
             }
             text
