@@ -4,6 +4,8 @@
 //! A range lies within the innermost one of its thread that holds it whole. Ranges of one name, domain
 //! and kind below the same others are one node. The own time of a range is what no range within it covers.
 
+mod launched;
+
 use std::collections::HashMap;
 
 use opscope_trace::{Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
@@ -12,11 +14,15 @@ use crate::cover::{Cover, Span};
 use crate::measured::work;
 use crate::nesting::by_lane_and_start;
 
+pub use launched::Launched;
+
 /// The ranges of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RangeTree {
     /// The nodes, each behind the one that it lies in; of several in one, the longest first.
     pub nodes: Vec<RangeNode>,
+    /// The tasks that were launched within ranges, by node; in each those first that took longest.
+    pub launched: Vec<Launched>,
     /// How many single marks there are beside.
     pub marks: usize,
     /// The time in which at least one range was open.
@@ -58,6 +64,10 @@ pub struct RangeNode {
     pub uncovered: Nanoseconds,
     /// Begin and end of the longest stretch of that.
     pub longest_uncovered: Option<(Nanoseconds, Nanoseconds)>,
+    /// How many tasks were launched within, and within the ranges below.
+    pub tasks: usize,
+    /// How long these ran, whenever and wherever they did.
+    pub launched: Nanoseconds,
 }
 
 impl RangeNode {
@@ -78,6 +88,8 @@ impl RangeNode {
             in_operators: zero,
             uncovered: zero,
             longest_uncovered: None,
+            tasks: 0,
+            launched: zero,
         }
     }
 
@@ -99,13 +111,25 @@ impl RangeTree {
         let covers = Covers::of(trace, &spans);
         let extent = Cover::of(spans.iter().map(|id| span(trace, *id)));
         let left = |span: &Span| span.1 - span.0 - covers.everything.within(*span);
+        let builder = Builder { trace, covers: &covers, nodes: Vec::new(), node_of: vec![0; spans.len()] };
+        let (mut nodes, node_of) = builder.build(&spans);
+        let launched = launched::of(trace, &spans, &node_of);
+        add_launched(&mut nodes, &launched);
         Self {
-            nodes: Builder { trace, covers: &covers, nodes: Vec::new() }.build(&spans),
+            nodes,
+            launched,
             marks,
             extent: extent.total(),
             uncovered: extent.spans().iter().map(left).sum(),
             has_others: !(trace.tasks.is_empty() && trace.api_calls.is_empty()),
         }
+    }
+
+    /// The tasks that were launched within a node, and in no range within it.
+    pub fn launched_in(&self, node: usize) -> &[Launched] {
+        let begin = self.launched.partition_point(|row| row.node < node);
+        let end = self.launched.partition_point(|row| row.node <= node);
+        &self.launched[begin..end]
     }
 
     /// The names from the outermost node to this one.
@@ -116,6 +140,22 @@ impl RangeTree {
             .collect();
         names.reverse();
         names
+    }
+}
+
+/// Enters what was launched within nodes, and what was within the nodes below them.
+fn add_launched(nodes: &mut [RangeNode], launched: &[Launched]) {
+    for row in launched {
+        nodes[row.node].tasks += row.count;
+        nodes[row.node].launched += row.total;
+    }
+    // Each stands behind the one that it lies in.
+    for index in (0..nodes.len()).rev() {
+        let RangeNode { tasks, launched, parent, .. } = nodes[index];
+        if let Some(parent) = parent {
+            nodes[parent].tasks += tasks;
+            nodes[parent].launched += launched;
+        }
     }
 }
 
@@ -176,10 +216,13 @@ struct Builder<'t> {
     trace: &'t Trace,
     covers: &'t Covers,
     nodes: Vec<RangeNode>,
+    /// The node of each range.
+    node_of: Vec<u32>,
 }
 
 impl Builder<'_> {
-    fn build(mut self, ranges: &[RangeId]) -> Vec<RangeNode> {
+    /// The nodes in their order, and the node of each range.
+    fn build(mut self, ranges: &[RangeId]) -> (Vec<RangeNode>, Vec<u32>) {
         let column = |rows: &[Nanoseconds]| ranges.iter().map(|id| rows[id.index()]).collect::<Vec<_>>();
         let table = &self.trace.ranges;
         let threads: Vec<Option<ThreadId>> = ranges.iter().map(|id| table.thread()[id.index()]).collect();
@@ -215,6 +258,7 @@ impl Builder<'_> {
                     seen_on.push(None);
                     nodes.len() - 1
                 });
+            self.node_of[index] = node as u32;
             let of_node = &mut nodes[node];
             if of_node.count == 0 || seen_on[node] != thread {
                 of_node.threads += 1;
@@ -226,7 +270,9 @@ impl Builder<'_> {
             open.push(Open { node, end, reached: start });
         }
         self.close_all(&mut open, lane);
-        in_order(self.nodes)
+        let (nodes, place) = in_order(self.nodes);
+        self.node_of.iter_mut().for_each(|node| *node = place[*node as usize]);
+        (nodes, self.node_of)
     }
 
     fn close_all(&mut self, open: &mut Vec<Open>, lane: Option<Option<ThreadId>>) {
@@ -263,8 +309,8 @@ impl Builder<'_> {
     }
 }
 
-/// The nodes with each behind the one that it lies in, the longest first.
-fn in_order(nodes: Vec<RangeNode>) -> Vec<RangeNode> {
+/// The nodes with each behind the one that it lies in, the longest first; and where each is then.
+fn in_order(nodes: Vec<RangeNode>) -> (Vec<RangeNode>, Vec<u32>) {
     let mut within: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut left: Vec<usize> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
@@ -274,16 +320,16 @@ fn in_order(nodes: Vec<RangeNode>) -> Vec<RangeNode> {
     let by_time =
         |list: &mut Vec<usize>| list.sort_by_key(|&index| (nodes[index].total, std::cmp::Reverse(index)));
     by_time(&mut left);
-    let mut place = vec![0; nodes.len()];
+    let mut place = vec![0_u32; nodes.len()];
     let mut ordered: Vec<RangeNode> = Vec::with_capacity(nodes.len());
     while let Some(index) = left.pop() {
-        place[index] = ordered.len();
-        let parent = nodes[index].parent.map(|parent| place[parent]);
+        place[index] = ordered.len() as u32;
+        let parent = nodes[index].parent.map(|parent| place[parent] as usize);
         ordered.push(RangeNode { parent, ..nodes[index] });
         by_time(&mut within[index]);
         left.append(&mut within[index]);
     }
-    ordered
+    (ordered, place)
 }
 
 #[cfg(test)]

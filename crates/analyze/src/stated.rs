@@ -104,6 +104,7 @@ impl StatedTable {
             FigureTopic::Collective => &["elapsed", "transit", "wait"],
             FigureTopic::Transport | FigureTopic::Link => &["size", "transit"],
             FigureTopic::Allocation => &["size", "allocations", "not released"],
+            FigureTopic::PeakMemory => &["held at the peak"],
             FigureTopic::PlannedMemory => &["size"],
             FigureTopic::FrameworkCall => &["count", "host", "device"],
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],

@@ -96,6 +96,46 @@ fn ranges_that_overlap_stand_side_by_side_and_count_each_moment_once() {
     );
 }
 
+#[test]
+fn tasks_belong_to_the_innermost_range_that_their_launch_lies_in_wherever_they_ran() {
+    let mut trace =
+        trace(2, &[(0, "net", 0, 100), (0, "conv", 10, 20), (0, "relu", 40, 20), (1, "other", 0, 100)]);
+    for (thread, start) in [(0, 15), (0, 16), (0, 45), (0, 70), (0, 120), (1, 50)] {
+        call(&mut trace, thread, start, 1);
+    }
+    let kernels: [(&str, usize, i64); 6] =
+        [("gemm", 0, 7), ("bias", 1, 1), ("relu", 2, 2), ("copy", 3, 3), ("late", 4, 5), ("side", 5, 4)];
+    for (name, launch, duration) in kernels {
+        let name = trace.strings.intern(name);
+        // All of them run when no range is open any more.
+        let task = Task::new(name, Nanoseconds((200 + launch as i64) * MS), Nanoseconds(duration * MS));
+        trace.tasks.push(Task { launched_by: Some(opscope_trace::ApiCallId::from_index(launch)), ..task });
+    }
+    let tree = RangeTree::of(&trace);
+    let rows: Vec<_> = tree
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| {
+            let own: Vec<_> = tree
+                .launched_in(index)
+                .iter()
+                .map(|row| (trace.strings.get(row.name), row.count, row.total.0 / MS))
+                .collect();
+            (trace.strings.get(node.name), node.tasks, node.launched.0 / MS, own)
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("net", 4, 13, vec![("copy", 1, 3)]),
+            ("conv", 2, 8, vec![("gemm", 1, 7), ("bias", 1, 1)]),
+            ("relu", 1, 2, vec![("relu", 1, 2)]),
+            ("other", 1, 4, vec![("side", 1, 4)]),
+        ]
+    );
+}
+
 proptest! {
     /// However ranges and calls lie, the parts of a node are no more than the whole.
     #[test]

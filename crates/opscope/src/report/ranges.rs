@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 
 use opscope_analyze::{RangeNode, RangeTree};
 use opscope_say::{say, word};
-use opscope_trace::{RangeKind, Trace, units};
+use opscope_trace::{Nanoseconds, RangeKind, Trace, units};
 use serde_json::{Value, json};
 
-use super::{Table, TableColumn, count};
+use super::{Table, TableCell, TableColumn, count};
 use crate::terminal::{bold, dim};
 
 /// How many blanks a range is set in for each one that it lies in, and how many are shown of them.
 const STEP: usize = 2;
 const DEEPEST: usize = 12;
+
+/// How many kinds of launched tasks are listed below a range, unless all are asked for.
+const LAUNCHED: usize = 5;
 
 /// The ranges that took most, as they lie within one another; at least ten of them, and all where
 /// `top` is 0. Nothing where the program marked nothing.
@@ -42,7 +45,8 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
     if shown.is_empty() {
         return Some(text);
     }
-    let columns = [
+    let has_launched = !tree.launched.is_empty();
+    let mut columns = vec![
         TableColumn::number("total"),
         TableColumn::number("count"),
         TableColumn::number("longest").expendable(),
@@ -50,10 +54,11 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
         TableColumn::number("in calls").expendable(),
         TableColumn::number("in operators").expendable(),
         TableColumn::number("uncovered"),
-        TableColumn::text("range"),
     ];
+    columns.extend(has_launched.then(|| TableColumn::number("launched")));
+    columns.push(TableColumn::text("range"));
     let mut table = Table::new(columns);
-    for node in shown.iter().map(|&index| &tree.nodes[index]) {
+    for (index, node) in shown.iter().map(|&index| (index, &tree.nodes[index])) {
         let mut name = trace.strings.get(node.name).to_owned();
         let is_namesake = |other: &RangeNode| {
             other.name == node.name && other.parent == node.parent && other.kind != node.kind
@@ -61,7 +66,8 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
         if node.kind == RangeKind::StartStop && tree.nodes.iter().any(is_namesake) {
             name += word(" (started and stopped)");
         }
-        table.row([
+        let indent = |depth: usize| " ".repeat(STEP * depth.min(DEEPEST));
+        let mut cells: Vec<TableCell> = [
             units::duration(node.total),
             node.count.to_string(),
             units::duration(node.longest),
@@ -69,8 +75,36 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             units::duration(node.in_calls),
             units::duration(node.in_operators),
             units::duration(node.uncovered),
-            format!("{}{name}", " ".repeat(STEP * node.depth.min(DEEPEST))),
-        ]);
+        ]
+        .map(TableCell::from)
+        .into();
+        let is_any = node.tasks > 0;
+        cells.extend(has_launched.then(|| match is_any {
+            true => units::duration(node.launched).into(),
+            false => TableCell::missing(),
+        }));
+        cells.push(format!("{}{name}", indent(node.depth)).into());
+        table.row(cells);
+        let launched = tree.launched_in(index);
+        let listed = launched.len().min(if top == 0 { usize::MAX } else { LAUNCHED });
+        for row in &launched[..listed] {
+            let mut cells = vec![TableCell::missing(); 7];
+            cells[1] = row.count.to_string().into();
+            cells.push(units::duration(row.total).into());
+            cells.push(format!("{}> {}", indent(node.depth + 1), trace.strings.get(row.name)).into());
+            table.row(cells);
+        }
+        let left = &launched[listed..];
+        if !left.is_empty() {
+            let count: usize = left.iter().map(|row| row.count).sum();
+            let total: Nanoseconds = left.iter().map(|row| row.total).sum();
+            let mut cells = vec![TableCell::missing(); 7];
+            cells[1] = count.to_string().into();
+            cells.push(units::duration(total).into());
+            let more = say!("> {} more kinds (-t 0 lists all)", left.len());
+            cells.push(format!("{}{more}", indent(node.depth + 1)).into());
+            table.row(cells);
+        }
     }
     text.push_str(&table.to_text(width));
     text.push_str(&dim(&legend(tree)));
@@ -83,13 +117,22 @@ fn legend(tree: &RangeTree) -> String {
         return word("No call and no operator was recorded beside the ranges, so nothing covers them.\n")
             .to_owned();
     }
-    say!(
+    let legend = say!(
         "own: less the ranges within; in calls: of the range's thread; uncovered: in no call and no operator. \
          Of the {} in ranges {} are uncovered ({}).\n",
         units::duration(tree.extent),
         units::duration(tree.uncovered),
         units::percent(tree.uncovered.0 as f64 / tree.extent.0.max(1) as f64),
-    )
+    );
+    match tree.launched.is_empty() {
+        true => legend,
+        false => {
+            legend
+                + word(
+                    "launched: how long what calls within launched ran, whenever it did; > what that was.\n",
+                )
+        }
+    }
 }
 
 /// The places of the nodes that took most, with those that they lie in, in the order of the tree.
@@ -109,7 +152,10 @@ fn longest(nodes: &[RangeNode], number: usize) -> Vec<usize> {
 
 /// A row for each node of the tree, each behind the one that it lies in (`parent`, from 0).
 pub fn ranges_json(trace: &Trace, tree: &RangeTree) -> Value {
-    let rows = tree.nodes.iter().map(|node| {
+    let rows = tree.nodes.iter().enumerate().map(|(index, node)| {
+        let launched = tree.launched_in(index).iter().map(
+            |row| json!({ "name": trace.strings.get(row.name), "count": row.count, "total_ns": row.total.0 }),
+        );
         let gap = node
             .longest_uncovered
             .map(|(start, end)| json!({ "start_ns": start.0, "duration_ns": (end - start).0 }));
@@ -128,6 +174,9 @@ pub fn ranges_json(trace: &Trace, tree: &RangeTree) -> Value {
             "in_operators_ns": node.in_operators.0,
             "uncovered_ns": node.uncovered.0,
             "longest_uncovered": gap,
+            "tasks": node.tasks,
+            "launched_ns": node.launched.0,
+            "launched": launched.collect::<Vec<_>>(),
         })
     });
     json!({
@@ -140,7 +189,7 @@ pub fn ranges_json(trace: &Trace, tree: &RangeTree) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use opscope_trace::{Nanoseconds, Range};
+    use opscope_trace::Range;
 
     use super::*;
 

@@ -18,6 +18,9 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
         }
         FigureTopic::Link => [word("link between ranks"), word("links between ranks")],
         FigureTopic::Allocation => [word("operator that took memory"), word("operators that took memory")],
+        FigureTopic::PeakMemory => {
+            [word("owner of memory at its peak"), word("owners of memory at its peak")]
+        }
         FigureTopic::PlannedMemory => {
             [word("operator with planned memory"), word("operators with planned memory")]
         }
@@ -77,8 +80,10 @@ pub fn stated_lines(trace: &Trace) -> Vec<String> {
     StatedTable::all(trace).iter().map(line).collect()
 }
 
-/// The tables: of a profile with tasks those that tell what its tasks don't, of others all.
+/// The tables: of a profile with tasks those that tell what its tasks don't, of others all. Each has `top` rows, or
+/// all where that is 0.
 pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
+    let top = if top == 0 { usize::MAX } else { top };
     let is_shown = |table: &&StatedTable| {
         let beyond_tasks = [
             FigureTopic::Step,
@@ -86,6 +91,7 @@ pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
             FigureTopic::Transport,
             FigureTopic::Link,
             FigureTopic::DataOperation,
+            FigureTopic::PeakMemory,
         ];
         trace.tasks.is_empty() || beyond_tasks.contains(&table.topic)
     };

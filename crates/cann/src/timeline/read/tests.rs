@@ -19,8 +19,10 @@ fn a_real_timeline_of_an_ascend_device_is_read_to_the_last_slice() {
     let trace = read(&fs::read(folder.join("trace_view.json")).unwrap());
     let repeated = trace.losses.iter().find(|(_, loss)| loss.kind == LossKind::RepeatedSlice);
     let repeated = repeated.map_or(0, |(_, loss)| loss.count as usize);
-    let slices = trace.tasks.len() + trace.api_calls.len() + trace.iterations.len() + repeated;
-    assert_eq!(slices, 4_811);
+    // Modules of the network are ranges.
+    assert_eq!((trace.ranges.len(), trace.launch_sites.is_empty()), (26, false));
+    let rows = trace.tasks.len() + trace.api_calls.len() + trace.iterations.len() + trace.ranges.len();
+    assert_eq!(rows + repeated, 4_811);
 
     let computing = |task: &Task| task.operator.is_some() && task.unit != ExecutionUnit::Communication;
     let computing: Vec<Task> = trace.tasks.iter().map(|(_, task)| task).filter(computing).collect();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use opscope_trace::{ApiCall, ApiCallId, LossKind, NumberMap, Task, TaskId, Trace};
+use opscope_trace::{ApiCall, ApiCallId, ApiLevel, LaunchSite, LossKind, NumberMap, Task, TaskId, Trace};
 
 use super::builder::Builder;
 use super::chunk::{ArrowEnd, Chunk, Slice};
@@ -45,6 +45,7 @@ pub(super) fn follow<'a>(
         }
     }
     calls.sort();
+    let mut sites: NumberMap<u32, ApiCallId> = NumberMap::default();
     for (id, time, task) in tasks {
         let call = calls.find(id, time);
         match (call, builder.trace.tasks.launched_by()[task.index()]) {
@@ -54,8 +55,24 @@ pub(super) fn follow<'a>(
             }
             // The numbers of the launch said the same, perhaps about the call around this one.
             (Some(call), Some(known)) if call == known || encloses(&builder.trace, known, call) => {}
+            // A framework's call that asked for the task, and another thread's that launched it.
+            (Some(call), Some(known)) => match [call, known].map(|it| is_of_framework(&builder.trace, it)) {
+                [true, false] => drop(sites.insert(task.index() as u32, call)),
+                [false, true] => {
+                    let row = builder.trace.tasks.get(task);
+                    builder.trace.tasks.set(task, Task { launched_by: Some(call), ..row });
+                    sites.insert(task.index() as u32, known);
+                }
+                _ => loose += 1,
+            },
             _ => loose += 1,
         }
+    }
+    let mut sites: Vec<(u32, ApiCallId)> = sites.into_iter().collect();
+    sites.sort_unstable();
+    for (task, call) in sites {
+        let task = TaskId::from_index(task as usize);
+        builder.trace.launch_sites.push(LaunchSite { task, call, stack: None });
     }
     // Arrows of which only the beginnings were written lead nowhere either.
     loose += begins.saturating_sub(ends);
@@ -94,6 +111,10 @@ impl Calls {
         let &(found, begin, call) = self.calls.get(index)?;
         (found == id && begin <= time).then_some(call)
     }
+}
+
+fn is_of_framework(trace: &Trace, call: ApiCallId) -> bool {
+    trace.api_calls.level()[call.index()] == ApiLevel::Framework
 }
 
 /// Whether a call is, or lies within, another one.

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use opscope_trace::ByteMap;
 
+use super::allocations::Allocation;
 use super::problems::Problems;
 use super::text::Raw;
 use crate::reading::Blocks;
@@ -157,6 +158,7 @@ pub(crate) struct Chunk<'a> {
     pub marks: Vec<Head>,
     pub arrows: Vec<ArrowEnd>,
     pub values: Vec<Value>,
+    pub allocations: Vec<Allocation<'a>>,
     pub metadata: Vec<Metadata<'a>>,
     pub details: Vec<Details>,
     pub problems: Problems,
@@ -178,6 +180,7 @@ impl<'a> Chunk<'a> {
             marks: Vec::new(),
             arrows: Vec::new(),
             values: Vec::new(),
+            allocations: Vec::new(),
             metadata: Vec::new(),
             details: Vec::new(),
             problems: Problems::default(),
@@ -197,6 +200,7 @@ impl<'a> Chunk<'a> {
         self.marks.shrink_to_fit();
         self.arrows.shrink_to_fit();
         self.values.shrink_to_fit();
+        self.allocations.shrink_to_fit();
         self.details.shrink_to_fit();
         self.texts.numbers = ByteMap::default();
         self.lanes.numbers = ByteMap::default();

@@ -2,6 +2,7 @@
 
 use opscope_trace::LossKind;
 
+use super::allocations::Allocation;
 use super::arguments::Arguments;
 use super::chunk::{ArrowEnd, Chunk, ChunkLane, CounterKey, Edge, Head, Match, Metadata, Slice, Value};
 use super::text::{Raw, unquoted};
@@ -191,12 +192,20 @@ impl<'a> Event<'a> {
     /// `Total Allocated` and `Total Reserved` are bytes.
     fn store_memory(&self, chunk: &mut Chunk<'a>, time: i64) -> Result<(), LossKind> {
         let (mut on_host, mut device) = (false, Raw::default());
+        let (mut bytes, mut address, mut allocated) = (None, Raw::default(), None);
         self.each_argument(|name, argument| match name {
             b"Device Type" => on_host = argument == b"0",
             b"Device Id" => device = argument,
+            b"Bytes" => bytes = float(argument),
+            b"Addr" => address = argument,
+            b"Total Allocated" => allocated = float(argument),
             _ => {}
         });
         let id = if on_host { Raw::default() } else { device };
+        if let Some(bytes) = bytes.filter(|bytes| bytes.is_finite()) {
+            let lane = self.lane(chunk);
+            chunk.allocations.push(Allocation { lane, time, bytes, address, device: id, allocated });
+        }
         let mut found = false;
         self.each_argument(|name, argument| {
             if matches!(name, b"Total Allocated" | b"Total Reserved")

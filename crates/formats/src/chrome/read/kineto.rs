@@ -124,6 +124,8 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
     match class {
         Class::Operator => operator(builder, item),
         Class::Runtime => builder.call(item, item.name, ApiLevel::Runtime),
+        // Modules nest as ranges do, and what they launch is theirs.
+        Class::Function if is_module(builder, item) => builder.range(item, RangeKind::PushPop, item.category),
         Class::Function => builder.call(item, item.name, ApiLevel::Other),
         Class::Overhead => builder.call(item, item.name, ApiLevel::System),
         Class::Queue => builder.call(item, item.name, ApiLevel::Framework),
@@ -132,6 +134,11 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
         Class::Kernel | Class::Copy | Class::Synchronisation => device_task(builder, item, class),
         Class::Foreign => foreign(builder, item),
     }
+}
+
+/// Whether a function of the program is a module of the network at work, such as `nn.Module: Linear_0`.
+fn is_module(builder: &Builder<'_>, item: &Item<'_>) -> bool {
+    builder.trace.strings.get(item.name).starts_with("nn.Module: ")
 }
 
 /// The number in `ProfilerStep#7`.

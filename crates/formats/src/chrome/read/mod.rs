@@ -20,6 +20,7 @@
 //!                                               └─► kineto, edges, arrows
 //! ```
 
+mod allocations;
 mod arguments;
 mod arrows;
 mod builder;
@@ -211,6 +212,7 @@ fn make_rows<'a>(
     if has_arrows {
         arrows::follow(builder, chunks, lanes, &rows);
     }
+    allocations::add(builder, chunks, lanes);
     Some(())
 }
 

@@ -106,6 +106,68 @@ fn memory_marks_become_counters_in_the_order_of_time() {
 }
 
 #[test]
+fn modules_are_ranges_and_the_memory_at_the_peak_is_of_who_took_it() {
+    let span = |name: &str, category: &str, ts: u32, dur: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {ts}, "dur": {dur}}}"#
+        )
+    };
+    let memory = |ts: u32, address: u32, bytes: i32, allocated: u32| {
+        format!(
+            r#"{{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": {ts}, "args": {{"Addr": {address},
+                "Bytes": {bytes}, "Total Allocated": {allocated}, "Total Reserved": 9000, "Device Id": 0, "Device Type": 1}}}}"#
+        )
+    };
+    let events = [
+        span("nn.Module: Net_0", "python_function", 10, 100),
+        span("nn.Module: Linear_0", "python_function", 20, 30),
+        span("net.py(5): forward", "python_function", 21, 28),
+        span("aten::linear", "cpu_op", 22, 20),
+        span("aten::addmm", "cpu_op", 23, 10),
+        span("autograd::engine", "cpu_op", 200, 50),
+        span("aten::mul", "cpu_op", 210, 10),
+        span("gemm", "kernel", 30, 5),
+        // A thousand bytes were there before.
+        memory(25, 1, 300, 1300),
+        memory(60, 2, 500, 1800),
+        memory(70, 1, -300, 1500),
+        memory(215, 3, 400, 1900),
+        memory(230, 2, -500, 1400),
+        memory(300, 4, 100, 1500),
+    ];
+    let text = format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(","));
+    let trace = read(text.as_bytes()).unwrap();
+    let names: Vec<_> = trace.ranges.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(names, ["nn.Module: Net_0", "nn.Module: Linear_0"]);
+    assert!(trace.api_calls.name().iter().any(|name| trace.strings.get(*name) == "net.py(5): forward"));
+    let rows: Vec<_> = (trace.figures.iter())
+        .filter(|(_, figure)| figure.topic == FigureTopic::PeakMemory)
+        .map(|(_, figure)| {
+            (
+                trace.strings.get(figure.step),
+                trace.strings.get(figure.subject),
+                trace.strings.get(figure.name),
+                figure.value,
+            )
+        })
+        .collect();
+    let held = |owner: &str| {
+        rows.iter()
+            .find(|(_, subject, name, _)| *subject == owner && *name == "held at the peak")
+            .map(|row| row.3)
+    };
+    assert_eq!(held("from before the recording"), Some(1000.0));
+    assert_eq!(held("nn.Module: Net_0"), Some(500.0));
+    assert_eq!(held("autograd::engine"), Some(400.0));
+    assert_eq!(held("nn.Module: Linear_0"), Some(0.0));
+    let sum: f64 = rows.iter().filter(|row| row.2 == "held at the peak").map(|row| row.3).sum();
+    assert_eq!(sum, 1900.0, "what is allocated at the peak");
+    let taken: f64 = rows.iter().filter(|row| row.2 == "taken").map(|row| row.3).sum();
+    assert_eq!(taken, 1300.0, "what was taken in all");
+    assert!(rows.iter().all(|row| row.0 == "gpu 0"), "{rows:?}");
+}
+
+#[test]
 fn without_a_device_the_operators_of_the_host_are_the_tasks() {
     let text = r#"[
       {"ph":"X","cat":"cpu_op","name":"aten::linear","pid":1,"tid":1,"ts":0,"dur":10,"args":{"External id":1,"Input Dims":[[2,2]],"Input type":["float"]}},

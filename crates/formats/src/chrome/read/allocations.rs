@@ -1,0 +1,222 @@
+//! PyTorch's allocations: whose memory is held where a device holds most.
+//!
+//! The marks `[memory]` tell how many bytes an address got, or gave back as a negative number, and how many are allocated
+//! in all. Whoever was at work on the thread took them: the innermost module of the network, or range that the program
+//! set, else the outermost operator of the framework.
+
+use std::collections::{BTreeMap, HashMap};
+
+use opscope_trace::{FigureSubject, FigureTopic, Nanoseconds, StringId, ThreadId, Trace};
+
+use super::builder::Builder;
+use super::chunk::{Chunk, ChunkLane};
+use super::lanes::Lanes;
+use super::text::{Raw, small_number};
+
+/// Bytes that an address got or gave back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocation<'a> {
+    pub lane: ChunkLane,
+    pub time: i64,
+    pub bytes: f64,
+    pub address: Raw<'a>,
+    /// The number of the device; nothing of the host's memory.
+    pub device: Raw<'a>,
+    /// All bytes that are allocated on the device then, if the mark tells.
+    pub allocated: Option<f64>,
+}
+
+/// The same, with its place in the trace.
+struct Step<'a> {
+    thread: Option<ThreadId>,
+    at: Nanoseconds,
+    told: Allocation<'a>,
+}
+
+/// Where the figures come from.
+const SOURCE: &str = "the allocator";
+
+/// Owners beyond this many of a device are put together.
+const MOST_OWNERS: usize = 200;
+
+/// Adds figures of whose memory is held at the peak of each device.
+pub(super) fn add<'a>(builder: &mut Builder<'a>, chunks: &[Chunk<'a>], lanes: &Lanes<'a>) {
+    let mut by_device: BTreeMap<Raw<'a>, Vec<Step<'a>>> = BTreeMap::new();
+    for (chunk, of_chunk) in chunks.iter().zip(&lanes.of_chunks) {
+        for told in &chunk.allocations {
+            let thread = builder.thread(of_chunk[told.lane.0 as usize]);
+            let step = Step { thread, at: builder.time(told.time), told: *told };
+            by_device.entry(told.device).or_default().push(step);
+        }
+    }
+    if by_device.is_empty() {
+        return;
+    }
+    for (device, mut steps) in by_device {
+        steps.sort_by_key(|step| step.at);
+        let owners = Owners::of(&builder.trace, &steps);
+        let label = match small_number(device) {
+            Some(number) => format!("gpu {number}"),
+            None => "host".to_owned(),
+        };
+        tell(&mut builder.trace, &label, &steps, &owners);
+    }
+}
+
+/// The memory that an owner took.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    at_peak: f64,
+    taken: f64,
+    allocations: u64,
+}
+
+fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>], owners: &Owners) {
+    let mut running = 0.0;
+    let mut totals = steps.iter().map(|step| {
+        running += step.told.bytes;
+        step.told.allocated.unwrap_or(running)
+    });
+    let (mut peak, mut most) = (0, f64::MIN);
+    for (place, total) in totals.by_ref().enumerate() {
+        if total > most {
+            (peak, most) = (place, total);
+        }
+    }
+    let mut held: HashMap<Option<StringId>, Held> = HashMap::new();
+    let mut live: HashMap<&[u8], (f64, Option<StringId>)> = HashMap::new();
+    for (place, (step, owner)) in steps.iter().zip(&owners.0).enumerate() {
+        let Allocation { bytes, address, .. } = step.told;
+        if bytes > 0.0 {
+            live.insert(address, (bytes, *owner));
+            let of_owner = held.entry(*owner).or_default();
+            of_owner.taken += bytes;
+            of_owner.allocations += 1;
+        } else {
+            live.remove(address);
+        }
+        if place == peak {
+            for (bytes, owner) in live.values() {
+                held.entry(*owner).or_default().at_peak += bytes;
+            }
+        }
+    }
+    let known: f64 = held.values().map(|held| held.at_peak).sum();
+    let mut rows: Vec<(String, Held)> = Vec::new();
+    for (owner, held) in held {
+        let name = owner.map_or("none that was recorded", |owner| trace.strings.get(owner)).to_owned();
+        rows.push((name, held));
+    }
+    rows.sort_by(|a, b| {
+        b.1.at_peak.total_cmp(&a.1.at_peak).then(b.1.taken.total_cmp(&a.1.taken)).then(a.0.cmp(&b.0))
+    });
+    let others = rows.split_off(rows.len().min(MOST_OWNERS));
+    if let [first, rest @ ..] = &others[..] {
+        let sum = rest.iter().fold(first.1, |sum, (_, held)| Held {
+            at_peak: sum.at_peak + held.at_peak,
+            taken: sum.taken + held.taken,
+            allocations: sum.allocations + held.allocations,
+        });
+        rows.push((format!("{} others", others.len()), sum));
+    }
+    let mut row = |subject: &str, at_peak: f64, taken: Option<f64>, allocations: Option<f64>| {
+        let topic = FigureTopic::PeakMemory;
+        let about = FigureSubject { topic, source: SOURCE, step: device, subject, part: "" };
+        let figures = [
+            ("held at the peak", "B", Some(at_peak)),
+            ("taken", "B", taken),
+            ("allocations", "", allocations),
+        ];
+        trace.push_figures(about, &figures);
+    };
+    // The profiler began when some was there already.
+    if most - known >= 1.0 {
+        row("from before the recording", most - known, None, None);
+    }
+    for (name, Held { at_peak, taken, allocations }) in &rows {
+        row(name, *at_peak, Some(*taken), Some(*allocations as f64));
+    }
+}
+
+/// By step, whoever was at work.
+struct Owners(Vec<Option<StringId>>);
+
+impl Owners {
+    fn of(trace: &Trace, steps: &[Step<'_>]) -> Self {
+        let mut moments: Vec<(ThreadId, Nanoseconds, usize)> = steps
+            .iter()
+            .enumerate()
+            .filter_map(|(place, step)| Some((step.thread?, step.at, place)))
+            .collect();
+        moments.sort_unstable();
+        let ranges = &trace.ranges;
+        let mut spans: Vec<Span> = (0..ranges.len())
+            .filter_map(|index| {
+                let (start, name) = (ranges.start()[index], ranges.name()[index]);
+                Some(Span {
+                    thread: ranges.thread()[index]?,
+                    start,
+                    end: start + ranges.duration()[index],
+                    name,
+                })
+            })
+            .collect();
+        let mut owners = vec![None; steps.len()];
+        each_open(&mut spans, &moments, |place, open| owners[place] = open.last().map(|span| span.name));
+        let mut spans: Vec<Span> = calls(trace).chain(tasks(trace)).collect();
+        each_open(&mut spans, &moments, |place, open| {
+            if owners[place].is_none() {
+                owners[place] = open.first().map(|span| span.name);
+            }
+        });
+        Self(owners)
+    }
+}
+
+/// A stretch of a thread's time with a name.
+#[derive(Clone, Copy)]
+struct Span {
+    thread: ThreadId,
+    start: Nanoseconds,
+    end: Nanoseconds,
+    name: StringId,
+}
+
+/// The operators of the framework among the calls.
+fn calls(trace: &Trace) -> impl Iterator<Item = Span> {
+    let calls = &trace.api_calls;
+    let is_of_framework = |index: &usize| calls.level()[*index] == opscope_trace::ApiLevel::Framework;
+    (0..calls.len()).filter(is_of_framework).filter_map(|index| {
+        let (start, name) = (calls.start()[index], calls.name()[index]);
+        Some(Span { thread: calls.thread()[index]?, start, end: start + calls.duration()[index], name })
+    })
+}
+
+/// The operators that threads of the host ran themselves.
+fn tasks(trace: &Trace) -> impl Iterator<Item = Span> {
+    let tasks = &trace.tasks;
+    (0..tasks.len()).filter_map(|index| {
+        let thread = trace.streams.thread()[tasks.stream()[index]?.index()]?;
+        let (start, name) = (tasks.start()[index], tasks.name()[index]);
+        Some(Span { thread, start, end: start + tasks.duration()[index], name })
+    })
+}
+
+/// Hands on what was open at each moment of a thread, the outermost first.
+fn each_open(
+    spans: &mut [Span],
+    moments: &[(ThreadId, Nanoseconds, usize)],
+    mut take: impl FnMut(usize, &[Span]),
+) {
+    spans.sort_by_key(|span| (span.thread, span.start, std::cmp::Reverse(span.end)));
+    let mut next = spans.iter().peekable();
+    let mut open: Vec<Span> = Vec::new();
+    for &(thread, at, place) in moments {
+        while let Some(span) = next.next_if(|span| (span.thread, span.start) <= (thread, at)) {
+            open.retain(|other| other.thread == span.thread && other.end > span.start);
+            open.push(*span);
+        }
+        open.retain(|span| span.thread == thread && span.end > at);
+        take(place, &open);
+    }
+}
