@@ -1,6 +1,7 @@
 //! Reading a space into a [`Trace`].
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
 use opscope_protobuf::{Fault, Fields, Value};
@@ -152,6 +153,8 @@ struct Reader {
     iterations: Iterations,
     /// The device whose steps are the inferences: all devices tell the same.
     steps_of: Option<DeviceId>,
+    /// The steps that the program marked, each with the thread that did.
+    marked_steps: Vec<(ThreadId, Iteration)>,
     has_device: bool,
     zero: i64,
     operators: HashMap<(StringId, StringId), OperatorId>,
@@ -179,6 +182,7 @@ impl Reader {
 
     fn finish(mut self) -> Trace {
         self.launches.tie(&mut self.trace);
+        self.take_marked_steps();
         self.iterations.enter(&mut self.trace);
         let trace = &mut self.trace;
         trace.count_loss(LossKind::CountedEvent, self.counted, "");
@@ -187,6 +191,24 @@ impl Reader {
         trace.count_loss(LossKind::UnnamedRecord, self.unnamed, "events");
         trace.count_loss(LossKind::RepeatedSlice, self.repeated, "");
         self.trace
+    }
+
+    /// Takes the steps that the program marked for inferences where no device tells of any: those of one thread, the
+    /// one that marked most.
+    fn take_marked_steps(&mut self) {
+        let marked = std::mem::take(&mut self.marked_steps);
+        if self.steps_of.is_some() {
+            return;
+        }
+        let mut counts: BTreeMap<ThreadId, usize> = BTreeMap::new();
+        marked.iter().for_each(|(thread, _)| *counts.entry(*thread).or_default() += 1);
+        let Some((thread, _)) = counts.into_iter().max_by_key(|(thread, count)| (*count, Reverse(*thread)))
+        else {
+            return;
+        };
+        for (_, step) in marked.into_iter().filter(|(of, _)| *of == thread) {
+            self.iterations.push(step);
+        }
     }
 
     /// Hands the events of a line on, which are read on all cores.
@@ -383,6 +405,10 @@ impl Reader {
                     let task = tasks.task(&event, make);
                     reader.trace.tasks.push(Task { stream: Some(stream), start, duration, ..task });
                     return;
+                }
+                if let Some(number) = known.step {
+                    let step = Iteration { model: None, number, warm_up: false, start, duration };
+                    reader.marked_steps.push((thread, step));
                 }
                 // Python's functions begin with a sign, behind which file and line stand.
                 let level = if kind.name.starts_with(b"$") { ApiLevel::Other } else { level };

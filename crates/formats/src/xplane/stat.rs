@@ -37,6 +37,8 @@ pub enum StatMeaning {
     TfOp,
     Flops,
     Correlation,
+    /// The number of a program's step (`jax.profiler.StepTraceAnnotation`).
+    Step,
     /// None to opscope.
     Other,
 }
@@ -49,6 +51,7 @@ impl StatMeaning {
             b"tf_op" | b"name_scope" => Self::TfOp,
             b"flops" => Self::Flops,
             b"correlation_id" => Self::Correlation,
+            b"step_num" => Self::Step,
             _ => Self::Other,
         }
     }
@@ -62,6 +65,7 @@ pub struct Known<'a> {
     pub tf_op: &'a [u8],
     pub flops: Option<u64>,
     pub correlation: Option<u64>,
+    pub step: Option<u32>,
     /// Where an operator ran, which makes it one.
     pub is_operator: bool,
 }
@@ -74,6 +78,7 @@ impl<'a> Known<'a> {
             StatMeaning::TfOp if self.tf_op.is_empty() => self.tf_op = stat.text(),
             StatMeaning::Flops => self.flops = stat.number(),
             StatMeaning::Correlation => self.correlation = stat.number().filter(|number| *number != 0),
+            StatMeaning::Step => self.step = stat.number().and_then(|number| number.try_into().ok()),
             StatMeaning::TfOp | StatMeaning::Other => {}
         }
     }
@@ -84,6 +89,7 @@ impl<'a> Known<'a> {
             && self.hlo_op.is_empty()
             && self.tf_op.is_empty()
             && self.flops.is_none()
+            && self.step.is_none()
             && !self.is_operator
     }
 
@@ -96,6 +102,7 @@ impl<'a> Known<'a> {
             tf_op: text(self.tf_op, common.tf_op),
             flops: self.flops.or(common.flops),
             correlation: self.correlation.or(common.correlation),
+            step: self.step.or(common.step),
             is_operator: self.is_operator || common.is_operator,
         }
     }

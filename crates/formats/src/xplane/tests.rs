@@ -245,6 +245,28 @@ fn without_a_device_operators_that_name_their_hlo_are_the_work_of_their_threads(
 }
 
 #[test]
+fn steps_that_the_program_marked_are_inferences_where_no_device_tells_of_any() {
+    let host = plane("/host:CPU", &["step_num"], &["train", "other"], |row| {
+        let steps = [stat(1, 4, Ok(7)), stat(1, 4, Ok(8))];
+        line(
+            row,
+            4,
+            "main",
+            0,
+            &[(1, 0, 5_000, &steps[0]), (1, 6_000, 5_000, &steps[1]), (2, 7_000, 1_000, &[])],
+        );
+        line(row, 5, "side", 0, &[(1, 0, 9_000, &steps[0])]);
+    });
+    let trace = read(&host).unwrap();
+    let steps: Vec<_> = trace.iterations.iter().map(|(_, row)| (row.number, row.duration.0)).collect();
+    assert_eq!(steps, [(7, 5), (8, 5)], "those of the thread that marked most");
+    assert_eq!(trace.api_calls.len(), 4);
+    let device = plane("/device:GPU:0", &[], &["1"], |row| line(row, 10, "Steps", 0, &[(1, 0, 20_000, &[])]));
+    let trace = read(&[device, host].concat()).unwrap();
+    assert_eq!(trace.iterations.number(), [1]);
+}
+
+#[test]
 fn damage_and_odd_numbers_are_counted() {
     let file = plane("/device:GPU:0", &[], &["k"], |row| {
         let mut counted = Vec::new();

@@ -169,6 +169,8 @@ struct Kernels {
     /// The end of the kernels so far.
     end: Nanoseconds,
     has_duration: bool,
+    /// Durations in units that aren't known.
+    unknown_durations: u64,
     unreadable: u64,
     no_number: u64,
 }
@@ -281,6 +283,8 @@ impl Kernels {
             let row = self.trace.tasks.get(task);
             self.trace.tasks.set(task, Task { duration: nanoseconds, ..row });
             self.end = row.start + nanoseconds;
+        } else {
+            self.unknown_durations += 1;
         }
     }
 
@@ -304,11 +308,12 @@ impl Kernels {
         self.close();
         let trace = &mut self.trace;
         trace.run.layer_times = TimeBasis::Unplaced;
-        if !self.has_duration && !trace.tasks.is_empty() {
+        if !self.has_duration && self.unknown_durations == 0 && !trace.tasks.is_empty() {
             trace.run.note = Some(NO_DURATIONS.to_owned());
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, "lines");
         trace.count_loss(LossKind::MeasureNoNumber, self.no_number, "");
+        trace.count_loss(LossKind::UnknownUnit, self.unknown_durations, "gpu__time_duration.sum");
         self.trace
     }
 }
@@ -316,10 +321,10 @@ impl Kernels {
 /// A duration of a unit as the profiler writes it, of whatever version.
 fn nanoseconds(value: f64, unit: &str) -> Option<Nanoseconds> {
     let factor = match unit {
-        "ns" | "nsecond" => 1.0,
-        "us" | "usecond" => 1e3,
-        "ms" | "msecond" => 1e6,
-        "s" | "second" => 1e9,
+        "ns" | "nsecond" | "nanosecond" | "nanoseconds" => 1.0,
+        "us" | "usecond" | "microsecond" | "microseconds" => 1e3,
+        "ms" | "msecond" | "millisecond" | "milliseconds" => 1e6,
+        "s" | "second" | "seconds" => 1e9,
         _ => return None,
     };
     Some(Nanoseconds((value * factor).round() as i64)).filter(|duration| duration.0 >= 0)

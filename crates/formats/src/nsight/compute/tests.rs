@@ -55,6 +55,16 @@ fn quantities_that_follow_one_another_are_of_one_kernel() {
     assert!(trace.run.note.is_some_and(|note| note.contains("were not measured")));
 }
 
+#[test]
+fn a_duration_in_a_unit_that_is_not_known_is_lost_and_not_unmeasured() {
+    let trace = read(LONG.replace("\"us\"", "\"fortnight\"").as_bytes(), &Stop::default()).unwrap();
+    assert_eq!((durations(&trace), trace.run.note.as_deref()), (vec![0, 0], None));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::UnknownUnit, 2)]);
+    let trace = read(LONG.replace("\"us\"", "\"microseconds\"").as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), [3_500, 4_500]);
+}
+
 /// A raw page of many kernels, in several blocks, with a cell for each name of a process.
 fn many(process: impl Fn(usize) -> String) -> String {
     let mut text = RAW.to_owned();
