@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use opscope_cann::read::SeenFile;
 use opscope_cann::{Found, Profile};
 use opscope_svp::{Exports, Job};
-use opscope_trace::Trace;
+use opscope_trace::{LossKind, Trace};
 
+use crate::about::FormatKind;
 use crate::format::{Content, Format, Reader, read_file};
-use crate::formats::{ALL, ascend_raw, board, onnx_model, other_models};
+use crate::formats::beside::files_in;
+use crate::formats::{
+    ALL, ascend_raw, ascend_serving, board, chrome, onnx_model, openvino, other_models, perf, rocm, tensorrt,
+    xplane,
+};
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
 use crate::{OpenError, Progress};
@@ -34,7 +39,7 @@ impl Source {
     /// When there is nothing at `path`, or it can't be read.
     pub fn at(path: &Path) -> Result<Self, OpenError> {
         let look = Look::at(path)?;
-        let format = ALL.iter().copied().find(|format| (format.is)(&look));
+        let format = format_of(&look);
         Ok(Self { look, format })
     }
 
@@ -133,14 +138,41 @@ impl Source {
         (self.is(&board::FORMAT) && Job::is_one(path) && !Exports::is_folder(path)).then_some(path)
     }
 
+    /// Reads the samples of functions below others, of those formats that have any: of functions with a text in their
+    /// names, and of what they called.
+    ///
+    /// # Errors
+    /// When it has no samples, none there, or is damaged beyond use; or when `progress` stops it.
+    pub fn open_below(self, below: &str, progress: &dyn Progress) -> Result<Opened, OpenError> {
+        let path = self.look.path.clone();
+        let Some(format) = self.format.filter(|format| perf::has_stacks(format)) else {
+            return Err(OpenError::NoStacks { path });
+        };
+        let mut trace = read_file(
+            &path,
+            |input, path, stop| perf::read_below(&input, path, below, stop),
+            &progress.stop(),
+        )?;
+        trace.count_replaced_bytes(&path.display().to_string());
+        Ok(Opened { trace, format, place: path.clone(), path, remarks: Vec::new(), files: Vec::new() })
+    }
+
     /// Reads it as a trace. The devices of a raw directory go into one trace; what was imported of it
     /// and still holds isn't decoded again.
     ///
     /// # Errors
     /// When it is no profile, there are several, or it is damaged beyond use; or when `progress` stops it.
     pub fn open(self, progress: &dyn Progress) -> Result<Opened, OpenError> {
-        let Some(format) = self.format else { return Err(refusal(self.look)) };
-        let path = self.look.path.clone();
+        let Some(format) = self.format else {
+            return match within(&self.look) {
+                Within::Nothing => Err(refusal(self.look)),
+                Within::One(source) => source.open(progress),
+                Within::Several(found) => {
+                    Err(OpenError::Several { path: self.look.path, what: "profiles", found })
+                }
+            };
+        };
+        let (path, is_folder) = (self.look.path.clone(), self.look.is_folder);
         let stop = progress.stop();
         go_on(&stop, &path)?;
         let content = match format.reader {
@@ -158,10 +190,69 @@ impl Source {
         // Readers have errors of their own for it.
         go_on(&stop, &path)?;
         let Content { mut trace, place, remarks, files } = content?;
+        if is_folder {
+            count_others(&mut trace, format, &path, &place);
+        }
         trace.count_replaced_bytes(&path.display().to_string());
         Ok(Opened { trace, format, path, place, remarks, files })
     }
 }
+
+/// The profiles in a folder of no known format.
+enum Within {
+    Nothing,
+    One(Box<Source>),
+    Several(Vec<PathBuf>),
+}
+
+/// Whether a path leads to a file with a profile.
+fn is_profile(format: &Format) -> bool {
+    !matches!(format.reader, Reader::None(_))
+        && format.about.is_some_and(|about| about.kind == FormatKind::Profile)
+}
+
+/// The format of what was looked at.
+fn format_of(look: &Look) -> Option<&'static Format> {
+    ALL.iter().copied().find(|format| (format.is)(look))
+}
+
+/// The profiles among a folder's files.
+fn within(look: &Look) -> Within {
+    if !look.is_folder {
+        return Within::Nothing;
+    }
+    let mut found = files_in(&look.path, |file| format_of(file).is_some_and(is_profile));
+    match found.len() {
+        0 => Within::Nothing,
+        1 => found
+            .pop()
+            .and_then(|path| Source::at(&path).ok())
+            .map_or(Within::Nothing, |it| Within::One(it.into())),
+        _ => Within::Several(found),
+    }
+}
+
+/// Counts profiles that lie beside the one that a folder was read as, where its format reads files that belong
+/// together and nobody has listed the others.
+fn count_others(trace: &mut Trace, format: &Format, folder: &Path, place: &Path) {
+    let Some((_, together)) = READ_TOGETHER.iter().find(|(name, _)| *name == format.name) else { return };
+    let is_other = |file: &Look| {
+        let found = format_of(file).filter(|found| is_profile(found));
+        file.path != place && found.is_some_and(|found| !together.contains(&found.name))
+    };
+    for other in files_in(folder, is_other) {
+        trace.count_loss(LossKind::OtherProfile, 1, &other.display().to_string());
+    }
+}
+
+/// Formats of folders, each with those of the files that are read together there, or named where they aren't.
+const READ_TOGETHER: [(&str, &[&str]); 5] = [
+    (tensorrt::FOLDER.name, &[tensorrt::PROFILE.name, tensorrt::TIMES.name, tensorrt::LAYERS.name]),
+    (openvino::FOLDER.name, &[openvino::COUNTERS.name, openvino::GRAPH.name]),
+    (rocm::FOLDER.name, &[rocm::FORMAT.name]),
+    (xplane::FOLDER.name, &[xplane::FORMAT.name, chrome::FORMAT.name]),
+    (ascend_serving::FOLDER.name, &[ascend_serving::FORMAT.name, chrome::FORMAT.name]),
+];
 
 /// Where it stands what can be opened.
 pub(crate) const KNOWN: &str = "; 'opscope formats' lists what can be read";

@@ -12,7 +12,7 @@ use opscope_cann::{SampleLayout, SampleMode, SampleOptions, write_sample};
 use opscope_cann_raw::Chip;
 use opscope_formats::sqlite;
 use opscope_testing::companions::shared;
-use opscope_trace::{Nanoseconds, Task, Trace};
+use opscope_trace::{LossKind, Nanoseconds, Task, Trace};
 use proptest::prelude::*;
 
 use super::formats::*;
@@ -195,6 +195,40 @@ fn a_folder_of_outputs_opens_as_a_whole() {
     std::fs::write(outputs.join("kernel_details.csv"), KERNELS).unwrap();
     assert!(Source::at(folder.path()).unwrap().is(&ascend_outputs::FORMAT));
     assert_eq!(open(folder.path()).unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn a_folder_with_one_profile_is_that_profile_and_several_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
+    write("notes.txt", b"nothing of interest");
+    write("timeline.json", TIMELINE);
+    assert_eq!(
+        open(folder.path()).unwrap().tasks.len(),
+        open(&folder.path().join("timeline.json")).unwrap().tasks.len()
+    );
+    write("run.json", MEGENGINE);
+    let refused = open(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("timeline.json") && refused.contains("run.json"), "{refused}");
+}
+
+#[test]
+fn profiles_beside_the_one_that_a_folder_is_read_as_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
+    write(
+        "profile.json",
+        br#"[{"count": 10}, {"name": "conv1", "timeMs": 1.0, "averageMs": 0.1, "percentage": 100.0}]"#,
+    );
+    let others = |folder: &Path| {
+        let opened = open(folder).unwrap();
+        let others = opened.losses.iter().filter(|(_, loss)| loss.kind == LossKind::OtherProfile);
+        others.map(|(_, loss)| opened.strings.get(loss.detail).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(others(folder.path()), [""; 0]);
+    write("timeline.json", TIMELINE);
+    let told = others(folder.path());
+    assert!(told.len() == 1 && told[0].ends_with("timeline.json"), "{told:?}");
 }
 
 #[test]

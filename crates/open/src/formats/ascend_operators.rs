@@ -32,7 +32,7 @@ const ABOUT: About = About {
     from: "msprof op (OPPROF_*)",
     reads: "a task with its duration and the counters of its blocks for each launch",
     written_by: Some("opscope sample opprof"),
-    lacks: "when a launch began; records in dump and visualize_data.bin",
+    lacks: "when a launch began: no timeline is drawn; records in dump and visualize_data.bin",
     tried: Tried::RealFiles,
 };
 

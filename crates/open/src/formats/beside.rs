@@ -14,7 +14,7 @@ use crate::look::Look;
 const MOST_FILES: usize = 256;
 
 /// The plain files of a folder that are of a kind, by name. Links and pipes are passed over.
-pub(super) fn files_in(folder: &Path, is: impl Fn(&Look) -> bool) -> Vec<PathBuf> {
+pub(crate) fn files_in(folder: &Path, is: impl Fn(&Look) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut paths: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();

@@ -7,7 +7,7 @@ pub mod ascend_outputs;
 pub mod ascend_raw;
 pub mod ascend_serving;
 pub mod ascend_table;
-mod beside;
+pub(crate) mod beside;
 pub mod board;
 pub mod chrome;
 pub mod megengine;

@@ -22,7 +22,7 @@ pub static FORMAT: Format = Format {
 pub static FOLDER: Format = Format {
     name: "a folder of a run of TensorFlow or JAX",
     about: Some(&About {
-        from: "jax.profiler and tf.profiler: the folder plugins/profile/TIME",
+        from: "jax.profiler and tf.profiler: the folder plugins/profile/TIME, or the one that was named for logs",
         lacks: "*.trace.json.gz beside it, which tells less of the same run and is named",
         ..ABOUT
     }),
@@ -31,12 +31,12 @@ pub static FOLDER: Format = Format {
         let mut files = files_below(&look);
         let stop = progress.stop();
         let Some(place) = files.pop().filter(|_| files.is_empty()) else {
-            let what = "profiles of TensorFlow or JAX, one for each host,";
+            let what = "profiles of TensorFlow or JAX, one for each host and run,";
             return Err(OpenError::Several { path: look.path.clone(), what, found: files_below(&look) });
         };
         let trace = read_file(&place, read, &stop)?;
         go_on(&stop, &place)?;
-        let remarks = timelines(&look.path)
+        let remarks = timelines(place.parent().unwrap_or(&look.path))
             .into_iter()
             .map(|name| format!("{name} tells of the same run as {} and was left out", name_of(&place)));
         Ok(Content { trace, remarks: remarks.collect(), place, files: Vec::new() })
@@ -64,10 +64,11 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// No run has as many hosts.
+const MOST_NAMES: usize = 10_000;
+
 /// The files of a folder whose names end so, sorted.
 fn ending_in(folder: &Path, end: &str) -> Vec<PathBuf> {
-    /// No run has as many hosts.
-    const MOST_NAMES: usize = 10_000;
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -77,8 +78,18 @@ fn ending_in(folder: &Path, end: &str) -> Vec<PathBuf> {
     files
 }
 
+/// The profiles of a run's folder, or of all runs below the folder that was named for logs
+/// (`plugins/profile/TIME` in it).
 fn files_below(look: &Look) -> Vec<PathBuf> {
-    ending_in(&look.path, ".xplane.pb")
+    const END: &str = ".xplane.pb";
+    let own = ending_in(&look.path, END);
+    if !own.is_empty() {
+        return own;
+    }
+    let runs = std::fs::read_dir(look.path.join("plugins/profile")).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = runs.map(|entry| entry.path()).take(MOST_NAMES).collect();
+    runs.sort();
+    runs.iter().flat_map(|run| ending_in(run, END)).collect()
 }
 
 fn timelines(folder: &Path) -> Vec<String> {
