@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_trace::DataType;
 
-use super::FormatError;
+use super::{FormatError, circles};
 use crate::proto::{
     AttributeProto, AttributeType, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto,
     OperatorSetIdProto, TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
@@ -217,6 +217,7 @@ impl Assembly {
                 }
             }
         }
+        let closing = circles::open(&mut nodes);
         self.graph.node = nodes;
         let mut listed = HashSet::new();
         let outputs = std::mem::take(&mut self.graph.output);
@@ -234,6 +235,9 @@ impl Assembly {
         let losses = &mut self.provenance.losses;
         losses
             .extend(dangling.sentence("of the inputs are computed by nothing in the file and were left out"));
+        losses.extend(closing.sentence(
+            "of the inputs close circles of operators that wait for one another, and were left out",
+        ));
         losses.extend(
             self.renamed.sentence("of the names stood twice in the file and were changed or left out"),
         );
@@ -310,6 +314,11 @@ pub(crate) fn weight(name: &str, data_type: DataType, dims: &[i64]) -> TensorPro
         dims: dims.iter().map(|&size| size.max(0)).collect(),
         ..Default::default()
     }
+}
+
+/// A stored number of single precision.
+pub(crate) fn number(name: &str, value: f32) -> TensorProto {
+    TensorProto { float_data: vec![value], ..weight(name, DataType::Float32, &[]) }
 }
 
 /// A stored list of integers.

@@ -6,6 +6,7 @@
 
 pub(crate) mod assembly;
 pub(crate) mod caffe;
+mod circles;
 pub(crate) mod flatbuffer;
 pub(crate) mod json;
 pub(crate) mod megengine;

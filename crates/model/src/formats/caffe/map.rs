@@ -237,6 +237,13 @@ fn weight(net: &mut Network, layer: &Layer<'_>, place: usize, word: &str, dims: 
     name
 }
 
+/// A stored number of single precision.
+fn number(net: &mut Network, layer: &Layer<'_>, word: &str, value: f32) -> String {
+    let name = format!("{}:{word}", layer.name);
+    net.assembly.weight(assembly::number(&name, value));
+    name
+}
+
 /// A stored list of integers.
 fn list(net: &mut Network, layer: &Layer<'_>, word: &str, values: &[i64]) -> String {
     let name = format!("{}:{word}", layer.name);
@@ -304,6 +311,11 @@ fn made(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
         "Log" if is_plain("log_param", &[("base", -1.0), ("scale", 1.0), ("shift", 0.0)]) => same("Log"),
         "Power" if is_plain("power_param", &[("power", 1.0), ("scale", 1.0), ("shift", 0.0)]) => {
             same("Identity")
+        }
+        "Power" if is_plain("power_param", &[("scale", 1.0), ("shift", 0.0)]) => {
+            let power = layer.parameters("power_param").float("power").unwrap_or(1.0);
+            let exponent = number(net, layer, "power", power);
+            Some(Made::new("Pow", vec![first.value.clone(), exponent], first.dims.clone()))
         }
         "Softmax" => {
             let axis = layer.parameters("softmax_param").int("axis").unwrap_or(1);

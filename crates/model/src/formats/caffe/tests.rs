@@ -128,6 +128,17 @@ fn layers_that_onnx_lacks_keep_their_type_and_have_no_cost() {
 }
 
 #[test]
+fn a_power_without_scale_and_shift_is_onnxs_with_its_exponent_and_cost() {
+    let text = format!(
+        "{INPUT}layer {{ name: 'p' type: 'Power' bottom: 'data' top: 'p' power_param {{ power: 2 }} }}"
+    );
+    let (model, shapes) = inferred(&text);
+    let node = model.graph().node_by_name("p").unwrap();
+    assert_eq!((node.op_type, dims(&model, &shapes, "p")), ("Pow", vec![1, 3, 32, 32]));
+    assert!(Cost::of(&model, &shapes, node.id).flops.is_some());
+}
+
+#[test]
 fn networks_of_the_old_form_are_read_as_todays() {
     let text = "name: 'old'\ninput: 'data'\ninput_dim: 1\ninput_dim: 3\ninput_dim: 8\ninput_dim: 8\n\
         layers { name: 'c' type: CONVOLUTION bottom: 'data' top: 'c' convolution_param { num_output: 2 kernel_size: 1 } }\n\
