@@ -97,7 +97,8 @@ impl SideFiles {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let Some(read) = reader_of(&name) else { return };
         match read_small(path).and_then(|bytes| read(&bytes)) {
-            Ok(content) => self.files.push((path.to_owned(), content)),
+            Ok(Some(content)) => self.files.push((path.to_owned(), content)),
+            Ok(None) => {}
             Err(error) => self.unreadable.push((path.to_owned(), error.to_string())),
         }
     }
@@ -121,7 +122,8 @@ impl SideFiles {
     }
 }
 
-type Read = fn(&[u8]) -> Result<Content, TableError>;
+/// Reads a file; `None` if it is another program's.
+type Read = fn(&[u8]) -> Result<Option<Content>, TableError>;
 
 fn reader_of(name: &str) -> Option<Read> {
     if name == "om.json" || name == "layer.json" || name.ends_with(".om.json") {
@@ -129,13 +131,13 @@ fn reader_of(name: &str) -> Option<Read> {
     } else if name == "shape.json" {
         Some(read_shapes)
     } else if name.starts_with("cnn_net_tree") && name.ends_with(".dot") {
-        Some(|bytes| Ok(read_tree(bytes)))
+        Some(|bytes| Ok(Some(read_tree(bytes))))
     } else {
         None
     }
 }
 
-fn read_layers(bytes: &[u8]) -> Result<Content, TableError> {
+fn read_layers(bytes: &[u8]) -> Result<Option<Content>, TableError> {
     let json: Value = serde_json::from_slice(bytes)?;
     let (mut placements, mut sizes) = (Vec::new(), Vec::new());
     visit(&json, &mut |object| match placement_of(object) {
@@ -145,7 +147,9 @@ fn read_layers(bytes: &[u8]) -> Result<Content, TableError> {
             sizes.extend(named.filter_map(|(name, value)| Some((name.clone(), number(value)?))));
         }
     });
-    Ok(Content::Layers { placements, sizes })
+    // The converter of data centres (ATC) writes graphs under the same name, which tell of no device.
+    let is_of_other_converter = placements.is_empty() && json.get("graph").is_some_and(Value::is_array);
+    Ok((!is_of_other_converter).then_some(Content::Layers { placements, sizes }))
 }
 
 fn placement_of(object: &Map<String, Value>) -> Option<Placement> {
@@ -159,14 +163,14 @@ fn placement_of(object: &Map<String, Value>) -> Option<Placement> {
     Some(Placement { name: text("name")?, op_type, device_type, fused: dumps.map(|dumps| dumps == 0) })
 }
 
-fn read_shapes(bytes: &[u8]) -> Result<Content, TableError> {
+fn read_shapes(bytes: &[u8]) -> Result<Option<Content>, TableError> {
     let json: Value = serde_json::from_slice(bytes)?;
     let count = match &json {
         Value::Object(object) => object.len(),
         Value::Array(rows) => rows.len(),
         _ => return Err(TableError::NoRows),
     };
-    Ok(Content::Shapes(count))
+    Ok(Some(Content::Shapes(count)))
 }
 
 /// Graphviz: a statement of a link has an arrow, one of a layer attributes in brackets.
@@ -272,6 +276,15 @@ mod tests {
         for text in forms {
             assert_eq!(read_tree(text.as_bytes()), Content::Tree { layers: 3, links: 2 }, "{text}");
         }
+    }
+
+    #[test]
+    fn a_graph_of_the_other_converter_is_none_of_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let graph =
+            r#"{"graph": [{"name": "g", "op": [{"name": "a", "type": "Conv2D"}]}], "memory_size": 7}"#;
+        fs::write(folder.path().join("om.json"), graph).unwrap();
+        assert!(SideFiles::beside(folder.path()).unwrap().is_empty());
     }
 
     #[test]

@@ -142,8 +142,8 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Reads a folder of `msprof op`: a task with its counters for each launch, laid end to end, because only
-/// durations are recorded. The trace is cut short where `stop` is wanted.
+/// Reads a folder of `msprof op`: a task with its counters for each launch. Only durations are recorded, so nothing is
+/// drawn of them. The trace is cut short where `stop` is wanted.
 ///
 /// # Errors
 /// When there is no launch with a duration, or a table can't be read.
@@ -173,7 +173,7 @@ fn read(folder: &Path, launches: Vec<PathBuf>, stop: &Stop) -> Result<Trace, Sin
     }
     losses.report(&mut trace);
     trace.run.format = Some(ProfileFormat::CannOperators);
-    trace.run.layer_times = TimeBasis::Durations;
+    trace.run.layer_times = TimeBasis::Unplaced;
     trace.run.note = Some(NOTE.to_owned());
     Ok(trace)
 }

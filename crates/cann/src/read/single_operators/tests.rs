@@ -41,7 +41,7 @@ fn the_blocks_of_a_launch_are_one_task_with_sums_and_weighted_means() {
     assert_eq!(trace.strings.get(task.name), "flash_attention_mix_aic");
     let device = trace.streams.get(task.stream.expect("a stream")).device;
     assert_eq!(trace.devices.get(device).number, 3);
-    assert_eq!(trace.run.layer_times, TimeBasis::Durations);
+    assert_eq!(trace.run.layer_times, TimeBasis::Unplaced);
     let value = |name| metric(&trace, 0, name);
     assert_eq!((value("block_num"), value("mix_block_num")), (Some(2.0), Some(4.0)));
     assert_eq!((value("current_frequency"), value("rated_frequency")), (Some(1650.0), Some(1800.0)));
