@@ -14,6 +14,8 @@ const KINDS: [(&str, &[&str]); 5] = [
 /// The kind of operator behind the spellings of different engines.
 pub fn kind(op_type: &str) -> Cow<'_, str> {
     let first = op_type.split('+').next().unwrap_or(op_type).trim();
+    // PyTorch's own operators are in a namespace.
+    let first = first.strip_prefix("aten::").unwrap_or(first);
     let begins = |start: &&str| {
         first.as_bytes().get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
     };
@@ -33,6 +35,7 @@ mod tests {
         assert_eq!(kind("FusedConv2D + Relu"), "conv");
         assert_eq!(kind("BNInferenceD"), kind("BatchNormalization"));
         assert_eq!(kind("SoftmaxV2"), "softmaxv2");
+        assert_eq!((kind("aten::conv2d"), kind("aten::softmax")), (kind("Conv"), kind("Softmax")));
         assert_eq!(kind("ünï"), "ünï");
     }
 }

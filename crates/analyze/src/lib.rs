@@ -76,8 +76,8 @@ mod work_times;
 
 pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
-    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, NodeNames, SpanChange, Step, Suspect,
-    Verdict, What,
+    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, NodeNames, REFORMAT, SpanChange,
+    Step, Suspect, Verdict, What,
 };
 pub use coverage::Coverage;
 pub use kind::kind as operator_kind;
@@ -88,7 +88,7 @@ pub use overview::{DeviceUse, Overview, UnitUse};
 pub use query::{
     Aggregate, Answer, Cell, Column, Filter, GroupBy, PerIteration, Query, Row, Sort, TimeKind, name_pattern,
 };
-pub use range_tree::{RangeNode, RangeTree};
+pub use range_tree::{Launched, RangeNode, RangeTree};
 pub use recording::{Latencies, scaled};
 pub use roofline::{BOUND_FROM, Bound, Position, Roofline};
 pub use run_tables::{

@@ -106,6 +106,9 @@ fn output_shapes<'t>(trace: &'t Trace, row: &Row<'_>) -> Option<Vec<&'t [i64]>> 
     (!shapes.is_empty()).then_some(shapes)
 }
 
+/// The type of TensorRT's copies between layouts.
+pub const REFORMAT: &str = "Reformat";
+
 /// Joins whatever has a node of the graph in common, across both sides.
 fn by_origin<'t>(
     [a, b]: [&Side<'t>; 2],
@@ -147,6 +150,8 @@ fn by_origin<'t>(
         let mut join_node = |node: &'t str| join(texts.piece(names.common(node).unwrap_or(node)), place);
         match names.made_of(name) {
             Some(nodes) => nodes.iter().for_each(|node| join_node(node)),
+            // The name of a copy between layouts has those of the nodes that it is for.
+            None if side.trace.strings.get(row.op_type) == REFORMAT => join_node(name),
             None => name.split('+').for_each(|piece| join_node(piece.trim())),
         }
     }

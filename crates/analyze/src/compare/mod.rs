@@ -22,6 +22,7 @@ use std::sync::LazyLock;
 
 use opscope_trace::{Nanoseconds, Trace};
 
+pub use align::REFORMAT;
 use align::align;
 use extent::Extent;
 use side::Side;

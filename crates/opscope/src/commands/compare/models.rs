@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_analyze::{NodeNames, operator_kind};
+use opscope_analyze::{NodeNames, REFORMAT, operator_kind};
 use opscope_model::{Model, NodeId, Pairing};
 use opscope_say::say;
 use opscope_trace::Trace;
@@ -165,15 +165,22 @@ fn same_as(
     same
 }
 
-/// How many of a profile's operators have names that the model knows, alone or joined with `+`.
+/// How many of a profile's operators are made of the model's nodes, as the profile tells, or else have names of
+/// nodes, alone or joined with `+`.
 fn known(model: &Model, trace: &Trace) -> Known {
-    let mut names: HashSet<&str> = HashSet::new();
-    for (_, row) in trace.operators.iter() {
-        names.insert(trace.strings.get(row.name));
-    }
     let nodes = nodes_of(model);
     let is_node = |name: &str| nodes.contains(name) || model.graph().node_by_name(name).is_some();
-    let known =
-        names.iter().filter(|name| is_node(name) || name.split('+').any(|piece| is_node(piece.trim())));
-    Known { known: known.count(), operators: names.len() }
+    let mut operators: HashMap<&str, bool> = HashMap::new();
+    for (_, row) in trace.operators.iter() {
+        let name = trace.strings.get(row.name);
+        let origins = trace.names.get(row.origins);
+        let is_known = match origins {
+            // The name of a copy between layouts has those of the nodes that it is for.
+            [] if trace.strings.get(row.op_type) == REFORMAT => false,
+            [] => is_node(name) || name.split('+').any(|piece| is_node(piece.trim())),
+            origins => origins.iter().any(|origin| is_node(trace.strings.get(*origin))),
+        };
+        *operators.entry(name).or_default() |= is_known;
+    }
+    Known { known: operators.values().filter(|known| **known).count(), operators: operators.len() }
 }
