@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use opscope_analyze::operator_kind;
 use opscope_trace::{Nanoseconds, StreamId, Trace, units};
 
 use super::rewritten;
@@ -67,12 +68,13 @@ enum Part {
 
 impl Part {
     fn of(kind: &Kind<'_>) -> Self {
-        match kind.op_type {
-            "Mish" => Self::Whole,
-            "Softplus" | "SoftplusV2" => Self::Softplus,
-            "Tanh" => Self::Tanh,
+        // In any engine's spelling.
+        match &*operator_kind(kind.op_type) {
+            "mish" => Self::Whole,
+            "softplus" | "softplusv2" => Self::Softplus,
+            "tanh" => Self::Tanh,
             _ if multiplies(kind) => Self::Product,
-            op_type if op_type.starts_with("TransData") => Self::Conversion,
+            "transdata" => Self::Conversion,
             _ => Self::None,
         }
     }
@@ -128,7 +130,7 @@ fn in_profile(subject: &Subject<'_>) -> Seen {
 /// Whether an operator is a product; boards have one type for all elementwise operators.
 fn multiplies(kind: &Kind<'_>) -> bool {
     let mut words = kind.name.split(|letter: char| !letter.is_ascii_alphabetic());
-    kind.op_type == "Mul"
+    ["mul", "multiply"].contains(&&*operator_kind(kind.op_type))
         || kind.op_type == "Eltwise"
             && words.any(|word| ["mul", "multiply", "prod", "product"].contains(&&*word.to_ascii_lowercase()))
 }
@@ -142,7 +144,7 @@ fn convolution_before<'k, 'a>(before: &[&'k Kernel<'a>], stream: Option<StreamId
     };
     let last = before.len() - before.iter().rev().take_while(belongs).count();
     let kernel = before[..last].last()?;
-    (kernel.stream == stream && kernel.op_type.starts_with("Conv")).then_some(*kernel)
+    (kernel.stream == stream && operator_kind(kernel.op_type) == "conv").then_some(*kernel)
 }
 
 /// Whether what each of the operators gives has the shape of what the first takes; `None` where the

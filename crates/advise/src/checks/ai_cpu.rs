@@ -69,7 +69,8 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     read.unwrap_or(Facts { operator: Vec::new(), board: Vec::new() })
 });
 
-fn is_of(op_type: &str, patterns: &[String]) -> bool {
+/// Whether a type is one of those that patterns name; one with a star at its end names all that begin so.
+pub(super) fn is_of(op_type: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(start) => op_type.starts_with(start),
         None => op_type == pattern,
@@ -237,7 +238,7 @@ fn causes(
 }
 
 /// The types of a cause's operators, the first few by name.
-fn types_of(cause: &Cause) -> String {
+pub(super) fn types_of(cause: &Cause) -> String {
     const NAMED: usize = 4;
     let types: BTreeSet<&str> = cause.claims.named().map(|(_, op_type)| op_type).collect();
     let named = types.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");

@@ -93,10 +93,13 @@ pub(super) struct OddType {
 impl OddType {
     /// It in words, such as `a float64 input`.
     pub fn text(&self) -> String {
-        let side = if self.is_input { "input" } else { "output" };
         match self.data_type {
-            DataType::Float64 => format!("a float64 {side}: convert it to float32"),
-            other => format!("a {other} {side}, which is not in the list of CANN {}", self.cann),
+            DataType::Float64 if self.is_input => "a float64 input: convert it to float32".to_owned(),
+            DataType::Float64 => "a float64 output: convert it to float32".to_owned(),
+            other if self.is_input => {
+                format!("a {other} input, which is not in the list of CANN {}", self.cann)
+            }
+            other => format!("a {other} output, which is not in the list of CANN {}", self.cann),
         }
     }
 }

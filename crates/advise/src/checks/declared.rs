@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, Trace};
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, TensorId, Trace};
 
 use crate::claim::Claims;
 use crate::condition::{Comparison, OperatorCondition, OptionCondition, Saves, comparison};
@@ -12,6 +12,31 @@ use crate::metrics::Metric;
 use crate::outcome::{Causes, Found, Outcome};
 use crate::rule::Rule;
 use crate::subject::Subject;
+
+/// The detail of an operator that a condition holds for: the values that were compared, and the layouts that it
+/// converts between, if it does.
+struct Detail<'v> {
+    values: &'v Values<'v>,
+    layouts: Option<(&'v str, &'v str)>,
+}
+
+impl fmt::Display for Detail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((from, to)) = self.layouts {
+            let gap = if self.values.0.is_empty() { "" } else { ", " };
+            write!(f, "{from} to {to}{gap}")?;
+        }
+        self.values.fmt(f)
+    }
+}
+
+/// The memory layouts that an operator takes and gives, where they differ.
+fn changed_layouts<'s>(subject: &'s Subject<'_>, kernel: &Kernel<'_>) -> Option<(&'s str, &'s str)> {
+    let (trace, row) = (subject.trace?, subject.operator_row(kernel)?);
+    let layout = |tensor: TensorId| trace.tensors.layout()[tensor.index()].map(|id| trace.strings.get(id));
+    let (from, to) = (layout(row.inputs().next()?)?, layout(row.outputs().next()?)?);
+    (from != to && !from.is_empty() && !to.is_empty()).then_some((from, to))
+}
 
 impl OperatorCondition {
     /// Which operators it holds for.
@@ -35,9 +60,10 @@ impl OperatorCondition {
             }
             matched += kernel.time;
             named.insert(kernel.executed);
+            let detail = Detail { values: &values, layouts: changed_layouts(subject, kernel) };
             match self.saved(&values) {
-                Some(part) => claims.claim(subject, kernel, &values, part),
-                None => claims.mention(subject, kernel, &values),
+                Some(part) => claims.claim(subject, kernel, detail, part),
+                None => claims.mention(subject, kernel, detail),
             }
         }
         let above = |name: &str, value: f64| rule.limits.get(name).is_none_or(|limit| value > *limit);

@@ -4,6 +4,7 @@ mod activations;
 mod ai_cpu;
 mod ascend;
 mod ascend_types;
+mod cheaper;
 mod communication;
 mod conversion;
 mod converter;
@@ -29,12 +30,13 @@ use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
 /// All conditions by the ids of their rules.
-const FAMILIES: [&[(&str, Check)]; 17] = [
+const FAMILIES: [&[(&str, Check)]; 18] = [
     activations::CHECKS,
     ai_cpu::CHECKS,
     resizing::CHECKS,
     ascend::CHECKS,
     ascend_types::CHECKS,
+    cheaper::CHECKS,
     communication::CHECKS,
     sequences::CHECKS,
     single_operators::CHECKS,

@@ -152,7 +152,22 @@ fn blocks_and_sequences() -> Vec<(&'static str, Case, Case)> {
     let moving = |transfer| of(repeated(6, &[("mte2_ratio", transfer)], 1));
     let normalised =
         |micros| ops(&[("c", "Conv2D", AI, 2000 - micros, &[]), ("b", "BNInferenceD", AI, micros, &[])]);
+    let casts = |between: usize, back: DataType| {
+        let cast: Op<'_> = ("cast", "Cast", AI, 10, &[]);
+        let (half, single) = ((DataType::Float16, &[8_i64][..]), (DataType::Float32, &[8_i64][..]));
+        let ops = [vec![cast], vec![x("mul"); between], vec![cast]].concat();
+        let inputs = [vec![half], vec![single; between + 1]].concat();
+        let outputs = [vec![DataType::Float32; between + 1], vec![back]].concat();
+        of(Profile::new(&ops).tensors(&inputs, &[8]).output_types(&outputs))
+    };
+    let costly = |op_type, unit, micros| {
+        ops(&[("p", op_type, unit, micros, &[]), ("c", "Conv2D", AI, 1000 - micros, &[])])
+    };
     vec![
+        ("A43", casts(3, DataType::Float16), casts(4, DataType::Float16)),
+        ("A43", casts(0, DataType::Float16), casts(1, DataType::Int8)),
+        ("A44", costly("Pow", AI, 21), costly("Pow", AI, 20)),
+        ("A44", costly("TopKV2", AI, 500), costly("TopKV2", CPU, 500)),
         ("A20", blocks(7.0), blocks(8.0)),
         ("A21", blocks(12.0), blocks(16.0)),
         ("A22", mixed(12.0), mixed(24.0)),

@@ -160,6 +160,16 @@ impl Profile {
         self
     }
 
+    /// Gives the outputs of operators types of their own.
+    fn output_types(mut self, types: &[DataType]) -> Self {
+        for (id, data_type) in self.trace.operators.ids().collect::<Vec<_>>().into_iter().zip(types) {
+            let Some(output) = self.trace.operators.get(id).first_output else { continue };
+            let row = self.trace.tensors.get(output);
+            self.trace.tensors.set(output, Tensor { data_type: *data_type, ..row });
+        }
+        self
+    }
+
     /// The same where each operator gives what it takes.
     fn tensors_like_inputs(mut self, inputs: &[(DataType, &[i64])]) -> Self {
         self = self.tensors(inputs, &[]);

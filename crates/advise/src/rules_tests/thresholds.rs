@@ -9,7 +9,8 @@ const UNPINNED: [(&str, &str, &str); 2] = [
 ];
 
 /// Thresholds that count, so that the next one is one away.
-const COUNTS: [&str; 11] = [
+const COUNTS: [&str; 12] = [
+    "between",
     "blocks",
     "more_than",
     "in_a_row",
