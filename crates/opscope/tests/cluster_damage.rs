@@ -125,3 +125,146 @@ fn no_group_is_called_the_slowest_for_the_rank_that_it_lacks() {
         .filter(|row| row["slowest_group"]["ranks"].as_array().is_some_and(|it| it.contains(&5.into())));
     assert_eq!(lacking.count(), 0, "{rows:#?}");
 }
+
+/// A file of a rank.
+fn file_of(place: &Place, folder: &str, rank: u32, name: &str) -> std::path::PathBuf {
+    let rank = format!("_{}_", 10_000 + rank);
+    let found = std::fs::read_dir(place.path(folder)).unwrap().map(|it| it.unwrap().path());
+    let of_rank = found.into_iter().find(|path| path.to_string_lossy().contains(&rank)).unwrap();
+    of_rank.join("ASCEND_PROFILER_OUTPUT").join(name)
+}
+
+fn change(file: &std::path::Path, statement: &str) {
+    assert!(rusqlite::Connection::open(file).unwrap().execute(statement, []).unwrap() > 0, "{statement}");
+}
+
+#[test]
+fn a_databases_table_that_lacks_steps_is_told_and_no_part_of_a_step_is_less_than_nothing() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "db", &["--fault", "none"]);
+    let ask = |command: &[&str]| place.done(&[&["cluster"], command, &[&folder, "--json"]].concat()).json();
+    let whole = ask(&[]);
+    let profile = file_of(&place, &folder, 6, "ascend_pytorch_profiler_6.db");
+    let sound = || {
+        let answer = ask(&[]);
+        let off = (host_ms(&answer) - host_ms(&whole)).abs();
+        assert!(off < 0.5, "{:#} {:#}", answer["account"], whole["account"]);
+        for row in ask(&["summary"])["rows"].as_array().unwrap() {
+            let unaccounted = row["unaccounted_ns"].as_f64().unwrap();
+            assert!(unaccounted.abs() < 0.1 * row["step_ns"].as_f64().unwrap(), "{row:#}");
+        }
+        answer
+    };
+    // Another table has its number.
+    change(&profile, "DELETE FROM STEP_TIME WHERE id = 11");
+    let answer = sound();
+    let losses = losses_of(&answer, 6);
+    assert!(matches!(losses[..], [("damaged", detail)] if detail.contains("another table")), "{losses:?}");
+    assert_eq!(answer["matched"], whole["matched"]);
+    // No table has.
+    let analysis = file_of(&place, &folder, 6, "analysis.db");
+    change(&analysis, "DELETE FROM StepTraceTime WHERE step = 11");
+    let answer = sound();
+    let losses = losses_of(&answer, 6);
+    assert!(matches!(losses[..], [("damaged", detail)] if detail.contains("left out")), "{losses:?}");
+    // The other table's steps stand for those of an empty one.
+    change(&profile, "DELETE FROM STEP_TIME");
+    change(
+        &analysis,
+        "INSERT INTO StepTraceTime SELECT 11, computing, communication_not_overlapped, overlapped, communication, free, stage, bubble, communication_not_overlapped_and_exclude_receive, preparing FROM StepTraceTime LIMIT 1",
+    );
+    let answer = sound();
+    assert_eq!(losses_of(&answer, 6), [], "{answer:#}");
+}
+
+#[test]
+fn the_number_of_a_lacking_step_may_be_none() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "text", &["--fault", "none"]);
+    for rank in 0..8 {
+        for name in ["step_trace_time.csv", "communication.json", "communication_matrix.json"] {
+            let file = file_of(&place, &folder, rank, name);
+            let text = std::fs::read_to_string(&file).unwrap();
+            let text = text.replace("step10", "step0").replace("step11", "step1");
+            std::fs::write(&file, text.replace("\n10,", "\n0,").replace("\n11,", "\n1,")).unwrap();
+        }
+    }
+    let whole = place.done(&["cluster", &folder, "--json"]).json();
+    let table = file_of(&place, &folder, 6, "step_trace_time.csv");
+    let text = std::fs::read_to_string(&table).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|row| !row.starts_with("0,")).collect();
+    assert_eq!(rows.len(), 2, "{text}");
+    std::fs::write(&table, rows.join("\n")).unwrap();
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    let losses = losses_of(&answer, 6);
+    assert!(
+        matches!(losses[..], [("damaged", detail)] if detail.ends_with("collectives name: 0")),
+        "{losses:?}"
+    );
+    assert!((host_ms(&answer) - host_ms(&whole)).abs() < 0.5, "{:#}", answer["account"]);
+}
+
+#[test]
+fn a_step_that_is_left_out_makes_no_group_slow_and_costs_and_operators_are_those_of_the_others() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "text", &[]);
+    for rank in 0..16 {
+        std::fs::remove_file(file_of(&place, &folder, rank, "communication_matrix.json")).unwrap();
+    }
+    let of_rank_13 = |answer: &Value| -> Value {
+        let suspects = answer["suspects"].as_array().unwrap();
+        suspects.iter().find(|it| it["rank"] == 13 && it["kind"] == "rank").unwrap().clone()
+    };
+    let whole = of_rank_13(&place.done(&["cluster", &folder, "--json"]).json());
+    let file = file_of(&place, &folder, 13, "communication.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let second = text.find("step11").unwrap();
+    std::fs::write(&file, &text[..second + (text.len() - second) / 3]).unwrap();
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    assert!(losses_of(&answer, 13).iter().any(|(kind, _)| *kind == "cut_step"), "{answer:#}");
+    let groups = answer["suspects"].as_array().unwrap().iter().filter(|it| it["kind"] == "group");
+    let waiting = groups.filter(|it| it["ranks"].as_array().unwrap().contains(&13.into()));
+    assert_eq!(waiting.count(), 0, "{:#}", answer["suspects"]);
+    let cut = of_rank_13(&answer);
+    let saves = |suspect: &Value| suspect["saves_ns"].as_f64().unwrap();
+    assert!((saves(&cut) / saves(&whole) - 1.0).abs() < 0.2, "{} {}", saves(&cut), saves(&whole));
+    let first = |suspect: &Value| suspect["evidence"]["differences"][0].clone();
+    let count = |suspect: &Value| first(suspect)["count"].as_f64().unwrap();
+    assert!((count(&cut) / count(&whole) - 1.0).abs() < 0.1, "{:#} {:#}", first(&cut), first(&whole));
+}
+
+#[test]
+fn nothing_of_a_rank_without_collectives_stands_in_means_and_comparisons() {
+    let place = Place::new();
+    let sound = sample(&place, "16", "text", &["--fault", "none"]);
+    std::fs::rename(place.path("made"), place.path("sound")).unwrap();
+    let sound = sound.replace("made/", "sound/");
+    let folder = sample(&place, "16", "text", &["--fault", "none", "--damage", "level0=2"]);
+    for by in ["host", "step"] {
+        let rows = place.done(&["cluster", "summary", &folder, "--by", by, "--json"]).json();
+        for row in rows["rows"].as_array().unwrap() {
+            assert!(row["idle_ns"].as_f64().unwrap() < 3e6, "{row:#}");
+        }
+    }
+    let compared = place.done(&["cluster", "compare", &sound, &folder, "--json"]).json();
+    let changed: Vec<&Value> = compared["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["verdict"] == "slower" || row["verdict"] == "faster")
+        .collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+    let refused = place.fails(2, &["no collectives of rank 2"], &["cluster", "slow", &folder, "--rank", "2"]);
+    assert!(!refused.stderr.contains("Nothing stands out"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_rank_that_was_not_recorded_can_be_asked_about_where_it_is_a_suspect() {
+    let place = Place::new();
+    for damage in ["empty=13", "missing=13"] {
+        let folder = sample(&place, "16", "db", &["--damage", damage]);
+        let answer = place.done(&["cluster", "slow", &folder, "--rank", "13"]);
+        assert!(answer.stdout.contains("rank 13 (not recorded) costs a step"), "{}", answer.stdout);
+        std::fs::remove_dir_all(place.path("made")).unwrap();
+    }
+}

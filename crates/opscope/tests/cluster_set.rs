@@ -359,8 +359,14 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
     }
     let newer = text.replacen("\"schema\":1", "\"schema\":2", 1);
     assert_ne!(newer, text);
-    std::fs::write(&manifest, newer).unwrap();
-    place.fails(1, &["00000000-00000003.json", "version 2"], &["cluster", "set"]);
+    // A later version may have other words, too.
+    let others = newer.replacen("\"keep\":\"all\"", "\"keep\":\"more\"", 1);
+    assert_ne!(newer, others);
+    for newer in [newer, others] {
+        std::fs::write(&manifest, newer).unwrap();
+        let refused = place.fails(1, &["00000000-00000003.json", "version 2"], &["cluster", "set"]);
+        assert!(!refused.stderr.contains("delete"), "{}", refused.stderr);
+    }
     std::fs::remove_file(&manifest).unwrap();
     place.fails(1, &["no run in the set yet", "cluster import"], &["cluster", "set"]);
     place.done(&["cluster", "import", &folder, "-o", "set"]);
@@ -370,7 +376,13 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
     place.fails(1, &["version 2", "opscope 9.1.0", "up to version 1"], &["cluster", "set"]);
     place.fails(1, &["version 2"], &["cluster", "import", &folder, "-o", "set"]);
     std::fs::write(&file, "{").unwrap();
-    place.fails(1, &["opscope.json"], &["cluster", "set"]);
+    for command in [&["cluster", "set"][..], &["cluster", "import", &folder, "-o", "set"]] {
+        place.fails(1, &["opscope.json", "delete it"], command);
+    }
+    // As it says.
+    std::fs::remove_file(&file).unwrap();
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    assert_same(&place, &folder, "set", &["cluster"]);
 }
 
 /// Reads every table with three engines, and prints a line for each: name, rows by each, and the sum of a column.

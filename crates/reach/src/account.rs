@@ -30,9 +30,9 @@ pub fn of_ranks(run: &Run) -> Vec<Account> {
     (0..run.ranks.len()).map(|rank| of_rank(run, rank)).collect()
 }
 
-/// The mean over ranks. One without collectives, which others have, waits at unknown times: it doesn't count.
+/// The mean over the ranks that [count](Run::counts).
 pub fn mean(run: &Run, accounts: &[Account]) -> Account {
-    let ranks = || run.ranks.iter().zip(accounts).filter(|(rank, _)| !rank.events.is_empty());
+    let ranks = || accounts.iter().enumerate().filter(|(rank, _)| run.counts(*rank));
     let count = ranks().count().max(1) as f64;
     let mean = |part: fn(&Account) -> f64| ranks().map(|(_, account)| part(account)).sum::<f64>() / count;
     Account {

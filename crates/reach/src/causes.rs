@@ -253,7 +253,8 @@ fn explain_rank(
     let all: Vec<usize> = std::iter::once(rank).chain(chosen.iter().copied()).collect();
     let mut read = opscope_parallel::map(&all, |rank| operators(*rank));
     let own = read.remove(0);
-    let steps = run.ranks[rank].steps.len().max(1) as f64;
+    // Operators are those of all steps, also of those that were left out.
+    let steps = (run.ranks[rank].steps.len() + run.ranks[rank].steps_left_out).max(1) as f64;
     let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps };
     let differences = side.differences();
     let mut found: Vec<Explanation> = [

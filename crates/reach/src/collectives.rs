@@ -69,6 +69,8 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
         parts: f64,
         waiting: f64,
         transfer: f64,
+        /// The same of collectives of which all ranks were recorded, and their parts.
+        complete: (f64, f64, f64),
         bytes: u64,
         of_groups: BTreeMap<u32, (f64, f64)>,
         ranks: BTreeSet<u32>,
@@ -83,14 +85,18 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
         sums.calls += 1;
         for part in parts() {
             let waited = (instance.begin - part.start).clamp(0.0, part.duration_ns as f64);
+            let transferred = part.duration_ns as f64 - waited;
             sums.waiting += waited;
-            sums.transfer += part.duration_ns as f64 - waited;
+            sums.transfer += transferred;
+            if instance.is_complete() {
+                let (waiting, transfer, parts) = sums.complete;
+                sums.complete = (waiting + waited, transfer + transferred, parts + 1.0);
+            }
             sums.bytes = sums.bytes.saturating_add(part.bytes);
             sums.parts += 1.0;
             sums.ranks.insert(part.rank);
         }
         let of_group = sums.of_groups.entry(instance.group).or_default();
-        // Waiting for a rank that wasn't recorded looks like a longer transfer.
         if instance.is_complete() {
             *of_group = (of_group.0 + instance.tail, of_group.1 + 1.0);
         }
@@ -98,13 +104,20 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     let mut bandwidth = bandwidths(findings, filter);
     let row = |((role, kind), sums): ((Role, CollectiveType), Sums)| {
         let ranks = sums.ranks.len().max(1) as f64;
+        // Waiting for a rank that wasn't recorded looks like a longer transfer: such collectives count as the others do.
+        let (waiting, transfer) = match sums.complete {
+            (waiting, transfer, parts) if parts > 0.0 => {
+                (waiting * sums.parts / parts, transfer * sums.parts / parts)
+            }
+            _ => (sums.waiting, sums.transfer),
+        };
         CollectivesRow {
             role,
             kind,
             groups: sums.of_groups.len(),
             calls: sums.calls,
-            waiting_ns: sums.waiting / ranks / steps,
-            transfer_ns: sums.transfer / ranks / steps,
+            waiting_ns: waiting / ranks / steps,
+            transfer_ns: transfer / ranks / steps,
             bytes: sums.bytes,
             bandwidth: bandwidth.remove(&(role, kind)).unwrap_or_default(),
             slowest: slowest(findings, &sums.of_groups),

@@ -94,7 +94,7 @@ pub use links::{Ends, SlowLink};
 pub use matching::Shift;
 pub use peers::Peers;
 pub use profiles::Profiles;
-pub use queries::{Dialect, QUERIES, Query, TABLES, in_dialect, tables_of};
+pub use queries::{Dialect, QUERIES, Query, TABLES, in_dialect, is_question, tables_of, without_comments};
 pub use read::OperatorKey;
 pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
 pub use run::{Event, Instance, Rank, Run, RunGroup};
@@ -187,6 +187,9 @@ impl Findings {
                 format!("operator {} on {} ranks", operator.op_type, ranks.len())
             }
             Who::Unrecorded(it) => match &it.ranks[..] {
+                [rank] if self.run.rank_of(*rank).is_some_and(|it| self.run.ranks[it].steps_left_out > 0) => {
+                    format!("rank {rank} (most of its collectives were lost)")
+                }
                 // Of a rank that was recorded without them, the rest is known.
                 [rank] if self.run.rank_of(*rank).is_some_and(|it| self.run.ranks[it].operators > 0) => {
                     format!("rank {rank} (no collectives recorded)")
@@ -246,7 +249,7 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
     progress(Stage::Matching);
-    losses.extend(without_collectives(&run, &losses));
+    losses.extend(without_collectives(&discovery, &run, &losses));
     losses.extend(cut_steps::leave_out(&mut run));
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.seen > 1) {
@@ -304,11 +307,13 @@ pub fn examine_profiles(
 }
 
 /// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.
-fn without_collectives(run: &Run, known: &[Loss]) -> Vec<Loss> {
+fn without_collectives(discovery: &Discovery, run: &Run, known: &[Loss]) -> Vec<Loss> {
     let is_empty = |rank: u32| known.iter().any(|it| it.rank == Some(rank) && it.reason == LossReason::Empty);
     let have_none = run.ranks.iter().filter(|rank| rank.events.is_empty() && !is_empty(rank.number));
     let loss = |rank: &Rank| {
-        Loss::new(Some(rank.number), format!("rank {}", rank.number), LossReason::NoCollectives, 1)
+        let found = discovery.collections.iter().find(|it| it.rank == rank.number);
+        let source = found.map_or_else(String::new, |it| it.folder.display().to_string());
+        Loss::new(Some(rank.number), source, LossReason::NoCollectives, 1)
     };
     if run.events.is_empty() { Vec::new() } else { have_none.map(loss).collect() }
 }

@@ -116,11 +116,64 @@ pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> S
     }
     let tables = tables.join(",\n     ");
     // A statement can begin with tables of its own.
-    let with = statement.get(.."WITH ".len()).filter(|word| word.eq_ignore_ascii_case("WITH "));
-    match with.map(|with| &statement[with.len()..]) {
-        Some(rest) => format!("WITH {tables},\n     {rest}"),
-        None => format!("WITH {tables}\n{statement}"),
+    let (comments, rest) = statement.split_at(statement.len() - without_comments(statement).len());
+    let Some(rest) = behind_word(rest, "WITH") else {
+        return format!("{comments}WITH {tables}\n{rest}");
+    };
+    match behind_word(without_comments(rest), "RECURSIVE") {
+        Some(rest) => format!("{comments}WITH RECURSIVE {tables},\n     {}", rest.trim_start()),
+        None => format!("{comments}WITH {tables},\n     {}", rest.trim_start()),
     }
+}
+
+/// A statement without the blanks and comments that it begins with.
+pub fn without_comments(statement: &str) -> &str {
+    let mut rest = statement.trim_start();
+    loop {
+        rest = if let Some(comment) = rest.strip_prefix("--") {
+            comment.split_once('\n').map_or("", |(_, rest)| rest).trim_start()
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map_or("", |(_, rest)| rest).trim_start()
+        } else {
+            return rest;
+        };
+    }
+}
+
+/// The rest of a text behind a word that it begins with, in any letter case.
+fn behind_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let begin = text.get(..word.len())?;
+    let rest = &text[word.len()..];
+    let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    (begin.eq_ignore_ascii_case(word) && ends).then_some(rest)
+}
+
+/// Whether a statement is one question: it begins with `SELECT`, `WITH`, `VALUES` or a bracket, and no other follows it.
+pub fn is_question(statement: &str) -> bool {
+    let rest = without_comments(statement);
+    let is_asked = rest.starts_with('(')
+        || ["SELECT", "WITH", "VALUES"].iter().any(|word| behind_word(rest, word).is_some());
+    is_asked && ends_once(rest)
+}
+
+/// Whether nothing but blanks and comments stands behind a semicolon, outside of texts, names in quotes and comments.
+fn ends_once(statement: &str) -> bool {
+    let mut rest = statement;
+    while let Some(at) = rest.find(['\'', '"', ';', '-', '/']) {
+        let here = &rest[at..];
+        rest = match here.as_bytes() {
+            [b';', ..] => {
+                return without_comments(&here[1..]).trim_matches([';', ' ', '\n', '\r', '\t']).is_empty();
+            }
+            [b'-', b'-', ..] => here.split_once('\n').map_or("", |(_, rest)| rest),
+            [b'/', b'*', ..] => here[2..].split_once("*/").map_or("", |(_, rest)| rest),
+            [quote @ (b'\'' | b'"'), ..] => {
+                here[1..].split_once(char::from(*quote)).map_or("", |(_, rest)| rest)
+            }
+            _ => &here[1..],
+        };
+    }
+    true
 }
 
 /// The tables of a set that a statement reads from.
@@ -141,6 +194,54 @@ pub fn tables_of(statement: &str) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_with_tables_of_their_own_get_the_sets_before_them_whatever_they_begin_with() {
+        let put = |statement: &str| in_dialect(statement, Dialect::DuckDb, Path::new("s"), "r");
+        let ranks = "ranks AS (SELECT * FROM read_parquet('s/ranks/run=r/**/*.parquet'))";
+        for (statement, expected) in [
+            ("select * from ranks", format!("WITH {ranks}\nselect * from ranks")),
+            (
+                "with\nx as (select * from ranks) select 1",
+                format!("WITH {ranks},\n     x as (select * from ranks) select 1"),
+            ),
+            (
+                "-- a\n/* b */ WITH x AS (SELECT * FROM ranks) SELECT 1",
+                format!("-- a\n/* b */ WITH {ranks},\n     x AS (SELECT * FROM ranks) SELECT 1"),
+            ),
+            (
+                "WITH RECURSIVE x AS (SELECT * FROM ranks) SELECT 1",
+                format!("WITH RECURSIVE {ranks},\n     x AS (SELECT * FROM ranks) SELECT 1"),
+            ),
+            ("SELECT withdrawn FROM ranks", format!("WITH {ranks}\nSELECT withdrawn FROM ranks")),
+        ] {
+            assert_eq!(put(statement), expected);
+        }
+    }
+
+    #[test]
+    fn only_one_question_is_a_question() {
+        for question in [
+            "select 1",
+            "(SELECT 1)",
+            " -- a\n values (1);",
+            "WITH x AS (SELECT ';') SELECT 1 ; -- b",
+            "select '--' /* ; */",
+        ] {
+            assert!(is_question(question), "{question}");
+        }
+        for other in [
+            "",
+            ";",
+            "DROP;",
+            "COPY(SELECT 1) TO x",
+            "/* x */ DELETE FROM ranks",
+            "select 1; drop table x",
+            "selected",
+        ] {
+            assert!(!is_question(other), "{other}");
+        }
+    }
 
     #[test]
     fn every_question_says_what_it_answers_and_reads_known_tables() {

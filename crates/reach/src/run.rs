@@ -27,6 +27,8 @@ pub struct Rank {
     pub events: Range<usize>,
     /// Its steps.
     pub steps: Vec<StepRow>,
+    /// How many further ones were left out, because it lost most of their collectives.
+    pub steps_left_out: usize,
     /// The source of these.
     pub origin: StepsOrigin,
     /// The ends of its steps; predecessors are indices of [`Run::events`].
@@ -253,6 +255,7 @@ impl Run {
                 finishes: Vec::new(),
                 compute_ns: BTreeMap::new(),
                 idle_ns: Vec::new(),
+                steps_left_out: 0,
                 operators: 0,
                 frequency_mhz: None,
             });
@@ -357,7 +360,9 @@ impl Run {
             });
             let mut steps = rank.steps.iter();
             rank.idle_ns.retain(|_| steps.next().is_none_or(|step| is_kept(index, step.step)));
+            let recorded = rank.steps.len();
             rank.steps.retain(|step| is_kept(index, step.step));
+            rank.steps_left_out += recorded - rank.steps.len();
             rank.compute_ns.retain(|step, _| is_kept(index, *step));
         }
         (0..self.ranks.len()).for_each(|rank| self.chain_groups(rank));
@@ -402,6 +407,12 @@ impl Run {
     /// Whether any collective of a rank was recorded, which is given by its number.
     pub fn is_recorded(&self, number: u32) -> bool {
         self.rank_of(number).is_some_and(|rank| !self.ranks[rank].events.is_empty())
+    }
+
+    /// Whether a rank, which is given by its index, has steps and collectives: one without waits at unknown times, or in
+    /// none, so that nothing of it can stand in means over ranks.
+    pub fn counts(&self, rank: usize) -> bool {
+        !self.ranks[rank].events.is_empty() && !self.ranks[rank].steps.is_empty()
     }
 
     /// The name of a rank's place, such as `host6:1`.

@@ -48,14 +48,14 @@ pub struct SummaryRow {
     pub imbalance_ns: f64,
 }
 
-/// The lines in the order of what they are of.
+/// The lines in the order of what they are of, without the ranks that don't [count](crate::Run::counts).
 pub fn summary(findings: &Findings, by: By) -> Vec<SummaryRow> {
     /// Numbers in their order, names in theirs, what has neither last.
     type Key = (bool, i64, Option<String>);
     /// The sums of a line, and of each of its ranks the computing time and the number of steps.
     type Sums = (SummaryRow, BTreeMap<usize, (f64, f64)>);
     let mut rows: BTreeMap<Key, Sums> = BTreeMap::new();
-    for index in 0..findings.run.ranks.len() {
+    for index in (0..findings.run.ranks.len()).filter(|rank| findings.run.counts(*rank)) {
         for step in findings.steps_of(index) {
             let number = |number: Option<i64>| match number {
                 Some(number) => (false, number, Some(number.to_string())),

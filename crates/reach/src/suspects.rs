@@ -150,7 +150,7 @@ pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
     Costs {
         step_ns: mean(&trial.unchanged),
         by_step_ns: trial.unchanged.clone(),
-        reachable_ns: trial.reachable_ns,
+        reachable_ns: mean(&trial.healthy),
         replay_error: trial.replay_error,
         noise_ns: trial.least,
         suspects,
@@ -180,7 +180,8 @@ pub struct Trial<'r> {
     begin: f64,
     /// The length of each step, in nanoseconds.
     unchanged: Vec<f64>,
-    reachable_ns: f64,
+    /// The same with nobody slower than its peers.
+    healthy: Vec<f64>,
     replay_error: f64,
     /// The least saving that stands out, in nanoseconds a step.
     pub least: f64,
@@ -195,8 +196,8 @@ impl<'r> Trial<'r> {
         let unchanged = lengths(&ends[0], begin);
         let replay_error = error_of(&measured_ends(run, &run.steps()), &ends[0], begin);
         let least = mean(&unchanged) * LEAST.max(2.0 * replay_error);
-        let reachable_ns = mean(&lengths(&ends[1], begin));
-        Self { run, peers, begin, unchanged, reachable_ns, replay_error, least }
+        let healthy = lengths(&ends[1], begin);
+        Self { run, peers, begin, unchanged, healthy, replay_error, least }
     }
 
     /// Replays the run without each suspect, and with it alone.
@@ -208,12 +209,29 @@ impl<'r> Trial<'r> {
             let without = lengths(&ends[0], self.begin);
             suspect.saves_by_step_ns =
                 self.unchanged.iter().zip(without).map(|(with, without)| with - without).collect();
-            suspect.saves_ns = mean(&suspect.saves_by_step_ns);
-            suspect.alone_ns = mean(&lengths(&ends[1], self.begin)) - self.reachable_ns;
-            suspect.interval_ns = noise::interval(&suspect.saves_by_step_ns);
+            let known = |of_steps: &[f64]| self.known_of(&suspect.who, of_steps);
+            let saves = known(&suspect.saves_by_step_ns);
+            suspect.saves_ns = mean(&saves);
+            let alone = lengths(&ends[1], self.begin);
+            suspect.alone_ns = mean(&known(&alone)) - mean(&known(&self.healthy));
+            suspect.interval_ns = noise::interval(&saves);
             let half_width = suspect.interval_ns.map_or(0.0, |(low, high)| (high - low) / 2.0);
             suspect.is_named = self.is_sound() && suspect.saves_ns > self.least.max(half_width);
         }
+    }
+
+    /// The values of those steps in which somebody was recorded: a step that was left out for a rank tells nothing of what
+    /// the rank costs it.
+    fn known_of(&self, who: &Who, of_steps: &[f64]) -> Vec<f64> {
+        let Who::Rank(rank) = who else { return of_steps.to_vec() };
+        let rank = &self.run.ranks[*rank];
+        if rank.steps_left_out == 0 {
+            return of_steps.to_vec();
+        }
+        let is_recorded = |step: &i32| rank.steps.iter().any(|it| it.step == *step);
+        let steps = self.run.steps();
+        let known = steps.iter().zip(of_steps).filter(|(step, _)| is_recorded(step));
+        known.map(|(_, value)| *value).collect()
     }
 
     /// Whether the replay is close enough to what was measured for costs to be told.
@@ -330,9 +348,12 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
         })
         .collect();
     if run.links.is_empty() {
-        // Where a rank wasn't recorded, waiting for it looks like a longer transfer.
-        let is_whole =
-            |group: &u32| run.groups[*group as usize].ranks.iter().all(|rank| run.is_recorded(*rank));
+        // Where a rank's part wasn't recorded, waiting for it looks like a longer transfer.
+        let mut is_broken = vec![false; run.groups.len()];
+        for instance in run.instances.iter().filter(|instance| !instance.is_complete()) {
+            is_broken[instance.group as usize] = true;
+        }
+        let is_whole = |group: &u32| !is_broken[*group as usize];
         let mut groups: Vec<Suspect> = (0..run.groups.len() as u32)
             .filter(is_whole)
             .map(|group| {
@@ -445,6 +466,7 @@ fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
 
 fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
     let excess = own_excess(run, peers, rank);
+    let steps = (steps - run.ranks[rank].steps_left_out as f64).max(1.0);
     let is_weak = peers.sizes[peers.class[rank] as usize] < 3;
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }

@@ -24,6 +24,7 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
                 for error in read_profile(&database, recording) {
                     broken(path, error);
                 }
+                recording.steps_from = Some(path.clone()).filter(|_| !recording.steps.is_empty());
             }
             Err(error) => broken(path, error),
         }
@@ -31,8 +32,12 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     if let Some(path) = &collection.outputs.analysis {
         match open(path) {
             Ok(database) => {
+                let had_none = recording.steps.is_empty();
                 for error in read_analysis(&database, recording) {
                     broken(path, error);
+                }
+                if had_none && !recording.steps.is_empty() {
+                    recording.steps_from = Some(path.clone());
                 }
             }
             Err(error) => broken(path, error),
@@ -124,14 +129,16 @@ fn read_collectives(database: &Connection, texts: &Texts, recording: &mut Record
 /// Reads `analysis.db`; returns why tables broke off.
 fn read_analysis(database: &Connection, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
-    if recording.steps.is_empty() {
-        let done = each_row(database, "StepTraceTime", &STEP_COLUMNS, |row| {
-            if let Some(step) = whole(row, 0).and_then(|step| i32::try_from(step).ok()) {
-                recording.stated_step(step, stated(row));
+    let had_none = recording.steps.is_empty();
+    let done = each_row(database, "StepTraceTime", &STEP_COLUMNS, |row| {
+        if let Some(step) = whole(row, 0).and_then(|step| i32::try_from(step).ok()) {
+            match had_none {
+                true => recording.stated_step(step, stated(row)),
+                false => drop(recording.other_steps.insert(step)),
             }
-        });
-        errors.extend(done.err());
-    }
+        }
+    });
+    errors.extend(done.err());
     if recording.collectives.is_empty() {
         // These stand for those of the profile.
         let unnumbered = std::mem::take(&mut recording.unnumbered);

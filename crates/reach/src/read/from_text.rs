@@ -55,13 +55,19 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
         tell(path, read_kernels(path, recording));
     }
     if let Some(path) = outputs.communication.as_ref().filter(|_| recording.collectives.is_empty()) {
+        // These stand for those of the databases.
+        let unnumbered = std::mem::take(&mut recording.unnumbered);
         tell(path, read_communication(path, recording));
+        if recording.collectives.is_empty() {
+            recording.unnumbered += unnumbered;
+        }
     }
     if let Some(path) = outputs.matrix.as_ref().filter(|_| recording.links.is_empty()) {
         tell(path, read_matrix(path, recording));
     }
     if let Some(path) = outputs.steps.as_ref().filter(|_| recording.steps.is_empty()) {
         tell(path, read_steps(path, recording));
+        recording.steps_from = Some(path.clone()).filter(|_| !recording.steps.is_empty());
     }
 }
 

@@ -12,7 +12,8 @@ mod period;
 mod room;
 mod segments;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
@@ -44,6 +45,10 @@ pub struct Recording {
     stated: BTreeMap<i32, StatedStep>,
     /// Collectives whose names have no number.
     unnumbered: u64,
+    /// The file that the steps were read from.
+    steps_from: Option<PathBuf>,
+    /// The numbers of steps that another table has beside the one that the steps are of.
+    other_steps: BTreeSet<i32>,
 }
 
 /// The parts of a step as a table of steps has them, in microseconds.
@@ -138,9 +143,21 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         0 => {}
         count => losses.push(Loss::new(rank, folder(), LossReason::ImpossibleTime, count)),
     }
+    let source = recording.steps_from.as_ref().map_or_else(folder, |path| path.display().to_string());
+    let stretches = period::stretches_without_step(&recording);
+    if !stretches.is_empty() {
+        let count = stretches.len() as u64;
+        let detail = match period::fill_stretches(&mut recording, &stretches) {
+            true => "it lacks steps that another table of the rank has",
+            false => {
+                period::drop_stretches(&mut recording, &stretches);
+                "it lacks steps in which the rank has collectives; these were left out"
+            }
+        };
+        losses.push(Loss::new(rank, source.clone(), LossReason::Damaged, count).because(detail));
+    }
     let missing = period::unstated_steps(&recording);
     if !missing.is_empty() {
-        let source = collection.outputs.steps.as_ref().map_or_else(folder, |path| path.display().to_string());
         let missing: Vec<String> = missing.iter().map(i32::to_string).collect();
         let detail = format!("it lacks steps that the rank's collectives name: {}", missing.join(", "));
         losses.push(Loss::new(rank, source, LossReason::Damaged, missing.len() as u64).because(detail));

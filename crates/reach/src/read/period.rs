@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Recording;
+use crate::clocks::median;
 use crate::rows::{CollectiveRow, CollectiveType, StepRow};
 
 /// How many times its next shorter pause the longest must be.
@@ -40,9 +41,73 @@ pub fn unstated_steps(recording: &Recording) -> Vec<i32> {
         return Vec::new();
     }
     let stated: BTreeSet<i32> = recording.steps.iter().map(|step| step.step).collect();
-    let named: BTreeSet<i32> =
-        recording.collectives.iter().map(|row| row.step).filter(|it| *it != 0).collect();
+    let named: BTreeSet<i32> = recording.collectives.iter().map(|row| row.step).collect();
+    // Where none is named, all have this number.
+    if named.iter().all(|step| *step == 0) {
+        return Vec::new();
+    }
     named.difference(&stated).copied().collect()
+}
+
+/// Stretches outside of all steps that are told with their times, in which a rank has about as much as in a step: the
+/// table of steps lacks one there. Each with its begin and end, as collectives have them.
+pub fn stretches_without_step(recording: &Recording) -> Vec<(i64, i64)> {
+    let spans = recording
+        .steps
+        .iter()
+        .filter_map(|step| step.start_ns.map(|start| (start, start.saturating_add(step.duration_ns))));
+    let mut spans: Vec<(i64, i64)> = spans.collect();
+    if spans.is_empty() || spans.len() < recording.steps.len() {
+        return Vec::new();
+    }
+    spans.sort_unstable();
+    let mut within = vec![0_usize; spans.len()];
+    // By how many steps began before: how many collectives, the first start and the last end.
+    let mut outside: BTreeMap<usize, (usize, i64, i64)> = BTreeMap::new();
+    for row in &recording.collectives {
+        let begun = spans.partition_point(|(start, _)| *start <= row.start_ns);
+        match begun.checked_sub(1).filter(|before| row.start_ns < spans[*before].1) {
+            Some(step) => within[step] += 1,
+            None => {
+                let (count, first, last) = outside.entry(begun).or_insert((0, i64::MAX, i64::MIN));
+                (*count, *first, *last) = (*count + 1, (*first).min(row.start_ns), (*last).max(row.end_ns()));
+            }
+        }
+    }
+    let usual = median(&mut within.iter().map(|count| *count as f64).collect::<Vec<_>>());
+    let length = median(&mut spans.iter().map(|(start, end)| (end - start) as f64).collect::<Vec<_>>());
+    let is_step = |(count, first, last): &(usize, i64, i64)| {
+        2.0 * *count as f64 >= usual.max(FEWEST as f64) && 2.0 * (last - first) as f64 >= length
+    };
+    outside.into_values().filter(is_step).map(|(_, first, last)| (first, last)).collect()
+}
+
+/// Enters steps for stretches without any, by numbers that another table has of them; false where it hasn't as many.
+pub fn fill_stretches(recording: &mut Recording, stretches: &[(i64, i64)]) -> bool {
+    let told: BTreeSet<i32> = recording.steps.iter().map(|step| step.step).collect();
+    let lacking: Vec<i32> = recording.other_steps.difference(&told).copied().collect();
+    if lacking.len() != stretches.len() {
+        return false;
+    }
+    for (step, (first, last)) in lacking.into_iter().zip(stretches) {
+        let ends = recording.steps.iter().filter_map(|it| Some(it.start_ns?.saturating_add(it.duration_ns)));
+        let begins = recording.steps.iter().filter_map(|it| it.start_ns);
+        let start = ends.filter(|end| end <= first).max().unwrap_or(*first);
+        let end = begins.filter(|begin| begin >= first).min().unwrap_or(*last);
+        let duration_ns = end.saturating_sub(start);
+        recording.steps.push(StepRow { step, start_ns: Some(start), duration_ns, preparing_ns: None });
+        let is_in_it = |time: i64| (start..end).contains(&time);
+        recording.collectives.iter_mut().filter(|row| is_in_it(row.start_ns)).for_each(|row| row.step = step);
+    }
+    recording.steps.sort_by_key(|step| step.start_ns);
+    true
+}
+
+/// Leaves out what a rank has in stretches without a step.
+pub fn drop_stretches(recording: &mut Recording, stretches: &[(i64, i64)]) {
+    let is_in_one = |time: i64| stretches.iter().any(|(first, last)| (*first..*last).contains(&time));
+    recording.collectives.retain(|row| !is_in_one(row.start_ns));
+    recording.tasks.retain(|task| !is_in_one(task.start_ns));
 }
 
 /// Gives a rank the steps that its collectives name; false where they name none.

@@ -20,6 +20,7 @@ pub fn derive(recording: Recording) -> RankRows {
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
     place_steps(&mut steps, &tasks, &collectives);
+    name_steps(&steps, &mut collectives);
     let begin = steps.first().and_then(|step| step.start_ns);
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
     let (mut compute_ns, mut idle_ns) = expose(&steps, &tasks, &mut collectives);
@@ -85,6 +86,17 @@ fn place_steps(steps: &mut Vec<StepRow>, tasks: &[TaskSpan], collectives: &[Coll
     }
     // Many long ones, one behind the other, lead to where no clock gets.
     steps.retain(|step| step.start_ns.is_some_and(|start| start < LATEST_NS));
+}
+
+/// Gives collectives that name no step the one that they lie in, where steps have other numbers than the one that
+/// stands for none.
+fn name_steps(steps: &[StepRow], collectives: &mut [CollectiveRow]) {
+    let is_named = collectives.iter().any(|row| row.step != 0) || steps.iter().any(|step| step.step == 0);
+    if is_named || steps.is_empty() {
+        return;
+    }
+    let mut step_at = StepCursor::new(steps);
+    collectives.iter_mut().for_each(|row| row.step = step_at.step(row.start_ns));
 }
 
 /// A task that is under way, or ended: its end, and the collective at the end of its chain.

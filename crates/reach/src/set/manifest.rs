@@ -123,7 +123,8 @@ pub fn begin(set: &Path) -> Result<(), SetError> {
         // Temporary files are of another importer that begins the same set.
         entries.any(|entry| entry.is_ok_and(|it| !it.file_name().as_encoded_bytes().starts_with(b".")))
     });
-    if is_occupied && !is_set(set) {
+    // Of a set whose file was deleted, parts are left.
+    if is_occupied && !is_set(set) && !set.join("_manifest").is_dir() {
         return Err(SetError::NoSet(set.to_owned()));
     }
     let unwritable = |error: std::io::Error| SetError::unwritable(&set.join(SET_FILE), error);
@@ -137,8 +138,10 @@ pub fn begin(set: &Path) -> Result<(), SetError> {
 /// When it is one, or says nothing of its version.
 pub fn check(set: &Path) -> Result<(), SetError> {
     let path = set.join(SET_FILE);
-    let damaged = |_| SetError::Absent { path: path.clone(), why: "what makes the folder a set is damaged" };
-    let file: SetFile = read_json(&path).map_err(damaged)?;
+    let file: SetFile = read_json(&path).map_err(|error| match error {
+        SetError::DamagedManifest { path, why } => SetError::DamagedSet { path, why },
+        error => error,
+    })?;
     check_schema(&path, file.schema, file.program)
 }
 
@@ -208,8 +211,10 @@ pub fn manifests(set: &Path, run: &str) -> Result<Vec<Manifest>, SetError> {
     let mut parts: Vec<Manifest> = Vec::new();
     let mut owners: BTreeMap<u32, String> = BTreeMap::new();
     for path in paths {
+        // A later version's words may be read by none of this one's rules.
+        let written: SetFile = read_json(&path)?;
+        check_schema(&path, written.schema, written.program)?;
         let part: Manifest = read_json(&path)?;
-        check_schema(&path, part.schema, part.program.clone())?;
         for rank in part.ranks.keys() {
             if let Some(first) = owners.insert(*rank, part.name()) {
                 return Err(SetError::TwoParts { rank: *rank, first, second: part.name() });
@@ -229,7 +234,8 @@ pub fn write_json(path: &Path, content: &impl Serialize) -> Result<(), SetError>
 
 /// Reads a file of JSON.
 pub fn read_json<T: for<'d> Deserialize<'d>>(path: &Path) -> Result<T, SetError> {
-    let bytes = opscope_files::read_plain(path).map_err(|error| SetError::damaged_manifest(path, error))?;
+    let bytes = opscope_files::read_plain(path)
+        .map_err(|error| SetError::Unopened { path: path.to_owned(), why: error.to_string() })?;
     serde_json::from_slice(&bytes).map_err(|error| SetError::damaged_manifest(path, error))
 }
 

@@ -161,6 +161,24 @@ pub enum SetError {
         /// The reason.
         why: String,
     },
+    /// The file that makes a folder a set can't be read.
+    #[error(
+        "{path}: cannot be read: {why}; delete it, and the next opscope cluster import into the set writes it anew"
+    )]
+    DamagedSet {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// The system refuses a file of the set.
+    #[error("{path}: cannot be read: {why}")]
+    Unopened {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// A file can't be written.
     #[error("{path}: cannot write the file: {why}")]
     Unwritable {

@@ -324,3 +324,31 @@ fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
     let came = arrivals(&findings.run, &[5], &steps);
     assert!(2 * came.last > came.of && came.waited_ns > 0.0, "{came:?}");
 }
+
+#[test]
+fn tables_of_fewer_ranks_never_take_the_place_of_those_of_all() {
+    let folder = TempDir::new().unwrap();
+    let (first, second, set) =
+        (folder.path().join("first"), folder.path().join("second"), folder.path().join("set"));
+    let cluster = Cluster::new(1, Faults::default());
+    cluster.write(&first, 0..RANKS / 2, None);
+    cluster.write(&second, RANKS / 2..RANKS, None);
+    let options =
+        crate::ImportOptions { run: "run".to_owned(), shard: None, keep: crate::Keep::All, jobs: 1 };
+    let import = |folder: &Path| {
+        crate::import(&[folder.to_owned()], &set, &options, &Default::default(), &|_| {}).unwrap()
+    };
+    import(&first);
+    // An importer that is held up here, and goes on when the other has written the tables over all ranks.
+    let held_up = crate::set::open::Set::open(&set, None).unwrap();
+    import(&second);
+    let tables = || {
+        let manifest = std::fs::read_to_string(set.join("_manifest/run=run/whole.json")).unwrap();
+        (manifest, std::fs::read_dir(set.join("suspects/run=run")).unwrap().count())
+    };
+    let of_all = tables();
+    crate::set::whole::write(held_up, &Default::default(), &|_| {}).unwrap();
+    assert_eq!(tables(), of_all);
+    let opened = crate::set::open::Set::open(&set, None).unwrap();
+    assert!(crate::set::whole::find(&opened).is_some());
+}

@@ -1,5 +1,6 @@
 //! `opscope cluster slow`: the suspects, and the evidence against one of them.
 
+use anyhow::bail;
 use clap::Args;
 use opscope_reach::{Ends, Findings, Who};
 use opscope_say::say;
@@ -71,13 +72,22 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         top: arguments.top.map(|top| top as usize),
     };
     let host = arguments.host.as_deref().map(|name| find_host(&findings, name)).transpose()?;
-    for rank in arguments.rank.into_iter().chain(arguments.link.into_iter().flat_map(|(a, b)| [a, b])) {
+    let is_suspect =
+        |rank: &u32| arguments.rank == Some(*rank) && !suspects_of_rank(&findings, *rank).is_empty();
+    let named = arguments.rank.into_iter().chain(arguments.link.into_iter().flat_map(|(a, b)| [a, b]));
+    for rank in named.filter(|rank| !is_suspect(rank)) {
         check_rank(&findings, rank)?;
     }
     let form = form_of(&arguments.form, terminal);
     let text = match (arguments.rank, arguments.link, host) {
         (Some(rank), ..) => {
             let found = suspects_of_rank(&findings, rank);
+            if found.is_empty() && !findings.run.is_recorded(rank) {
+                bail!(UsageError(say!(
+                    "no collectives of rank {rank} are there to compare, so that nothing is known of it; see opscope \
+                     cluster info"
+                )));
+            }
             about(&findings, &found, &say!("rank {rank}"), asked, form)?
         }
         (_, Some((a, b)), _) => {
@@ -199,7 +209,8 @@ fn suspects_of_rank(findings: &Findings, rank: u32) -> Vec<usize> {
     let mut found = of(&|who| matches!(who, Who::Rank(it) if is_it(it)));
     found.extend(of(&|who| match who {
         Who::Host(_) | Who::Operator(..) => who.workers(&findings.run).iter().any(is_it),
-        Who::Rank(_) | Who::Link(_) | Who::Group(_) | Who::Unrecorded(_) => false,
+        Who::Unrecorded(it) => it.ranks.contains(&rank),
+        Who::Rank(_) | Who::Link(_) | Who::Group(_) => false,
     }));
     found
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Dialect, Set, SetTable, in_dialect};
+use opscope_reach::{Dialect, Set, SetTable, in_dialect, is_question, without_comments};
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
@@ -94,13 +94,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let bounds = Bounds { threads: arguments.jobs, spill: arguments.spill.clone(), time: arguments.timeout };
     let Some(engine) = engine::open(&set, &arguments.engine, bounds)? else {
-        let said = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
-        let first = said.flat_map(str::split_whitespace).next().unwrap_or_default();
-        let is_other = first.chars().all(char::is_alphabetic)
-            && !["SELECT", "WITH", "VALUES"].iter().any(|word| first.eq_ignore_ascii_case(word));
-        if is_other {
+        if !is_question(&statement) {
+            let found: String = without_comments(&statement).chars().take(40).collect();
             bail!(UsageError(say!(
-                "only questions can be asked, which begin with SELECT or WITH; found '{first}'"
+                "only one question can be asked, which begins with SELECT or WITH; found '{found}'"
             )));
         }
         let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);

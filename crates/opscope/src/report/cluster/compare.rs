@@ -137,6 +137,19 @@ fn layout_text(findings: &Findings) -> String {
     say!("{} ranks ({})", findings.run.ranks.len(), sizes.join(", "))
 }
 
+/// The collectives of a kind in a step.
+#[derive(Default)]
+struct OfKind {
+    /// How many parts in them there are, of which not all may have been recorded.
+    parts: f64,
+    /// How many parts there are in those of which all were.
+    complete: f64,
+    /// The waiting in these, in nanoseconds.
+    waiting: f64,
+    /// The transfers in these, in nanoseconds.
+    transfer: f64,
+}
+
 fn samples(findings: &Findings) -> Samples {
     let run = &findings.run;
     let mut samples = Samples::new();
@@ -144,30 +157,46 @@ fn samples(findings: &Findings) -> Samples {
         *samples.entry(subject).or_default().entry(step).or_insert(0.0) += value;
     };
     let mut longest: BTreeMap<i32, f64> = BTreeMap::new();
-    let count = run.ranks.len().max(1) as f64;
-    for (index, rank) in run.ranks.iter().enumerate() {
-        for step in &rank.steps {
-            let longest = longest.entry(step.step).or_default();
-            *longest = longest.max(step.duration_ns as f64);
-        }
+    // Of each step, the ranks of which it was recorded: means are over them.
+    let mut recorded: BTreeMap<i32, f64> = BTreeMap::new();
+    let counting = || (0..run.ranks.len()).filter(|rank| run.counts(*rank));
+    for step in counting().flat_map(|rank| &run.ranks[rank].steps) {
+        let longest = longest.entry(step.step).or_default();
+        *longest = longest.max(step.duration_ns as f64);
+        *recorded.entry(step.step).or_default() += 1.0;
+    }
+    let count_of = |step: i32| recorded.get(&step).copied().unwrap_or(1.0);
+    for index in counting() {
+        let rank = &run.ranks[index];
         for account in findings.steps_of(index) {
             let step = account.step;
             for (name, part) in parts(&account) {
-                add(Subject::Part(name), step, part / count);
+                add(Subject::Part(name), step, part / count_of(step));
             }
             add(Subject::Rank(rank.number), step, (account.compute_ns + account.idle_ns) as f64);
         }
     }
     longest.into_iter().for_each(|(step, length)| add(Subject::Step, step, length));
+    let mut of_kinds: BTreeMap<(Role, CollectiveType, i32), OfKind> = BTreeMap::new();
     for instance in &run.instances {
         let Some(first) = run.events_of(instance).next() else { continue };
         let role = run.groups[instance.group as usize].role;
-        let waits = run.events_of(instance).map(|event| instance.begin - event.start);
-        let waiting: f64 = waits.map(|wait| wait.max(0.0)).sum();
-        // Each of a collective's ranks has it; sums over all ranks, divided by these, are a mean rank's.
-        add(Subject::Waiting(role, first.kind), first.step, waiting / count);
-        let parts = f64::from(instance.seen);
-        add(Subject::Transfer(role, first.kind), first.step, instance.tail * parts / count);
+        let of_kind = of_kinds.entry((role, first.kind, first.step)).or_default();
+        of_kind.parts += f64::from(instance.members);
+        // Waiting for a rank that wasn't recorded looks like a longer transfer.
+        if instance.is_complete() {
+            let waits = run.events_of(instance).map(|event| instance.begin - event.start);
+            of_kind.waiting += waits.map(|wait| wait.max(0.0)).sum::<f64>();
+            of_kind.transfer += instance.tail * f64::from(instance.seen);
+            of_kind.complete += f64::from(instance.seen);
+        }
+    }
+    // Sums over all ranks, divided by these, are a mean rank's; collectives that aren't complete count as others do.
+    let ranks = (run.ranks.len() + findings.discovery.missing().len()).max(1) as f64;
+    for ((role, kind, step), it) in of_kinds.into_iter().filter(|(_, it)| it.complete > 0.0) {
+        let share = it.parts / it.complete / ranks;
+        add(Subject::Waiting(role, kind), step, it.waiting * share);
+        add(Subject::Transfer(role, kind), step, it.transfer * share);
     }
     samples
 }
