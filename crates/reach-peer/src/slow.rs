@@ -7,8 +7,8 @@ use opscope_columns::Column;
 use opscope_reach::Collection;
 
 use crate::error::PeerError;
-use crate::numbers::Description;
 use crate::names::Names;
+use crate::numbers::Description;
 use crate::profile::{Collectives, LaunchLookup, Span, bytes_of_type};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table, described};

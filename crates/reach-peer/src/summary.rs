@@ -78,7 +78,8 @@ fn read(ranks: &Ranks, collection: &Collection) -> Rank {
                 exposed_copies: length_beside(&of_step, &busy),
             });
         }
-        let collectives = rank.collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, LaunchLookup::Skipped);
+        let collectives =
+            rank.collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, LaunchLookup::Skipped);
         steps.and(tasks).and(collectives)
     });
     rank

@@ -42,6 +42,9 @@ pub const FILES: &[(&str, Origin, &str)] = &[
 /// The least letters of a format string by which a sentence is recognised, unless it begins with a word.
 const LEAST_LETTERS: usize = 5;
 
+/// The letters of a format string from which on even values with sentences of their own are taken for its.
+const TELLING_LETTERS: usize = 20;
+
 /// How deep sentences lie within sentences.
 const DEEPEST: usize = 8;
 
@@ -187,8 +190,11 @@ impl Table {
     }
 
     fn recognised_within(&self, sentence: &str, depth: usize, looks: &Cell<usize>) -> Option<String> {
-        if let Some(text) = self.exact.get(sentence).and_then(Translation::fixed) {
-            return Some(text.to_owned());
+        let exact = |sentence: &str| self.exact.get(sentence).and_then(Translation::fixed).map(str::to_owned);
+        // A full stop may have been put to a text of its own.
+        let with_stop = || sentence.strip_suffix('.').and_then(exact).map(|text| text + "。");
+        if let Some(text) = exact(sentence).or_else(with_stop) {
+            return Some(text);
         }
         let depth = depth.checked_sub(1)?;
         looks.set(looks.get().checked_sub(1)?);
@@ -199,6 +205,9 @@ impl Table {
         };
         let whole = self.patterns.iter().find_map(|pattern| {
             let values = pattern.english.values(sentence)?;
+            if !pattern.can_have(&values) {
+                return None;
+            }
             Some(pattern.translation.with(&values.into_iter().map(inner).collect::<Vec<_>>()))
         });
         whole
@@ -242,6 +251,13 @@ impl Pattern {
         let begins_with_word = first.is_some_and(char::is_alphabetic);
         !self.english.names.is_empty() && (begins_with_word || self.english.letters() >= LEAST_LETTERS)
     }
+
+    /// Whether a sentence with these values was made by the pattern, and is not another one that has its few words by
+    /// chance: values hold no sentences, unless much else says so.
+    fn can_have(&self, values: &[&str]) -> bool {
+        let has_sentence = |value: &&str| value.contains("; ") || value.contains(". ");
+        self.english.letters() >= TELLING_LETTERS || !values.iter().any(has_sentence)
+    }
 }
 
 #[cfg(test)]
@@ -266,6 +282,26 @@ mod tests {
             entry("; {} at a stretch, from {} on", "；其中连续 {}，自 {} 起"),
             entry(", nearly {seconds} s: as of a sleep", "，几乎正好 {seconds} 秒：像是 sleep"),
         ])
+    }
+
+    #[test]
+    fn a_few_words_in_a_long_sentence_are_no_pattern_and_a_full_stop_is_none_of_a_text() {
+        let entry = |id: &str, text: &str| Entry {
+            file: "test",
+            origin: Origin::Libraries,
+            id: id.to_owned(),
+            text: text.to_owned(),
+        };
+        let table = Table::of(vec![
+            entry("{} on the {unit}", "{} 在 {unit} 上执行"),
+            entry("choose on the host; or not at all", "在主机上选择；或不选"),
+        ]);
+        assert_eq!(table.recognised("TopK on the AI CPU").as_deref(), Some("TopK 在 AI CPU 上执行"));
+        assert_eq!(
+            table.recognised("choose on the host; or not at all.").as_deref(),
+            Some("在主机上选择；或不选。")
+        );
+        assert_eq!(table.recognised("look on the host. Then go"), None);
     }
 
     #[test]
