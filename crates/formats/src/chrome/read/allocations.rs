@@ -4,7 +4,7 @@
 //! in all. Whoever was at work on the thread took them: the innermost module of the network, or range that the program
 //! set, else the outermost operator of the framework.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use opscope_trace::{FigureSubject, FigureTopic, Nanoseconds, StringId, ThreadId, Trace};
 
@@ -26,10 +26,11 @@ pub(crate) struct Allocation<'a> {
     pub allocated: Option<f64>,
 }
 
-/// The same, with its place in the trace.
+/// The same, with its place in the trace and whoever was at work there.
 struct Step<'a> {
     thread: Option<ThreadId>,
     at: Nanoseconds,
+    owner: Option<StringId>,
     told: Allocation<'a>,
 }
 
@@ -41,25 +42,24 @@ const MOST_OWNERS: usize = 200;
 
 /// Adds figures of whose memory is held at the peak of each device.
 pub(super) fn add<'a>(builder: &mut Builder<'a>, chunks: &[Chunk<'a>], lanes: &Lanes<'a>) {
-    let mut by_device: BTreeMap<Raw<'a>, Vec<Step<'a>>> = BTreeMap::new();
+    let mut steps: Vec<Step<'a>> = Vec::new();
     for (chunk, of_chunk) in chunks.iter().zip(&lanes.of_chunks) {
         for told in &chunk.allocations {
             let thread = builder.thread(of_chunk[told.lane.0 as usize]);
-            let step = Step { thread, at: builder.time(told.time), told: *told };
-            by_device.entry(told.device).or_default().push(step);
+            steps.push(Step { thread, at: builder.time(told.time), owner: None, told: *told });
         }
     }
-    if by_device.is_empty() {
+    if steps.is_empty() {
         return;
     }
-    for (device, mut steps) in by_device {
-        steps.sort_by_key(|step| step.at);
-        let owners = Owners::of(&builder.trace, &steps);
-        let label = match small_number(device) {
+    steps.sort_by_key(|step| (step.told.device, step.at));
+    find_owners(&builder.trace, &mut steps);
+    for of_device in steps.chunk_by(|a, b| a.told.device == b.told.device) {
+        let label = match small_number(of_device[0].told.device) {
             Some(number) => format!("gpu {number}"),
             None => "host".to_owned(),
         };
-        tell(&mut builder.trace, &label, &steps, &owners);
+        tell(&mut builder.trace, &label, of_device);
     }
 }
 
@@ -71,22 +71,22 @@ struct Held {
     allocations: u64,
 }
 
-fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>], owners: &Owners) {
+fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>]) {
     let mut running = 0.0;
-    let mut totals = steps.iter().map(|step| {
+    let totals = steps.iter().map(|step| {
         running += step.told.bytes;
         step.told.allocated.unwrap_or(running)
     });
     let (mut peak, mut most) = (0, f64::MIN);
-    for (place, total) in totals.by_ref().enumerate() {
+    for (place, total) in totals.enumerate() {
         if total > most {
             (peak, most) = (place, total);
         }
     }
     let mut held: HashMap<Option<StringId>, Held> = HashMap::new();
     let mut live: HashMap<&[u8], (f64, Option<StringId>)> = HashMap::new();
-    for (place, (step, owner)) in steps.iter().zip(&owners.0).enumerate() {
-        let Allocation { bytes, address, .. } = step.told;
+    for (place, Step { owner, told, .. }) in steps.iter().enumerate() {
+        let Allocation { bytes, address, .. } = *told;
         if bytes > 0.0 {
             live.insert(address, (bytes, *owner));
             let of_owner = held.entry(*owner).or_default();
@@ -138,39 +138,19 @@ fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>], owners: &Owners) {
     }
 }
 
-/// By step, whoever was at work.
-struct Owners(Vec<Option<StringId>>);
-
-impl Owners {
-    fn of(trace: &Trace, steps: &[Step<'_>]) -> Self {
-        let mut moments: Vec<(ThreadId, Nanoseconds, usize)> = steps
-            .iter()
-            .enumerate()
-            .filter_map(|(place, step)| Some((step.thread?, step.at, place)))
-            .collect();
-        moments.sort_unstable();
-        let ranges = &trace.ranges;
-        let mut spans: Vec<Span> = (0..ranges.len())
-            .filter_map(|index| {
-                let (start, name) = (ranges.start()[index], ranges.name()[index]);
-                Some(Span {
-                    thread: ranges.thread()[index]?,
-                    start,
-                    end: start + ranges.duration()[index],
-                    name,
-                })
-            })
-            .collect();
-        let mut owners = vec![None; steps.len()];
-        each_open(&mut spans, &moments, |place, open| owners[place] = open.last().map(|span| span.name));
-        let mut spans: Vec<Span> = calls(trace).chain(tasks(trace)).collect();
-        each_open(&mut spans, &moments, |place, open| {
-            if owners[place].is_none() {
-                owners[place] = open.first().map(|span| span.name);
-            }
-        });
-        Self(owners)
+/// Finds whoever was at work at each step.
+fn find_owners(trace: &Trace, steps: &mut [Step<'_>]) {
+    let mut moments: Vec<(ThreadId, Nanoseconds, usize)> =
+        (steps.iter().enumerate()).filter_map(|(place, step)| Some((step.thread?, step.at, place))).collect();
+    moments.sort_unstable();
+    let mut spans: Vec<Span> = ranges(trace).collect();
+    each_open(&mut spans, &moments, |place, open| steps[place].owner = open.last().map(|span| span.name));
+    moments.retain(|(.., place)| steps[*place].owner.is_none());
+    if moments.is_empty() {
+        return;
     }
+    let mut spans: Vec<Span> = calls(trace).chain(tasks(trace)).collect();
+    each_open(&mut spans, &moments, |place, open| steps[place].owner = open.first().map(|span| span.name));
 }
 
 /// A stretch of a thread's time with a name.
@@ -180,6 +160,15 @@ struct Span {
     start: Nanoseconds,
     end: Nanoseconds,
     name: StringId,
+}
+
+/// Modules, and ranges that the program set.
+fn ranges(trace: &Trace) -> impl Iterator<Item = Span> {
+    let ranges = &trace.ranges;
+    (0..ranges.len()).filter_map(|index| {
+        let (start, name) = (ranges.start()[index], ranges.name()[index]);
+        Some(Span { thread: ranges.thread()[index]?, start, end: start + ranges.duration()[index], name })
+    })
 }
 
 /// The operators of the framework among the calls.
