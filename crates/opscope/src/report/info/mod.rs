@@ -18,7 +18,7 @@ pub use board::{of_job, of_side_files};
 use super::nodes::Nodes;
 use super::{Envelope, count, label, losses_text, padded, stated_lines};
 use crate::profile::losses_json;
-use crate::terminal::{bold, printable};
+use crate::terminal::{bold, harmless, printable};
 
 /// A file or folder, as far as it could be read.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Info {
         );
         text.push_str(&self.facts.to_text());
         if let Some(problem) = &self.problem {
-            let _ = writeln!(text, "{} {}", label("damaged", 10), printable(&sentence(problem)));
+            let _ = writeln!(text, "{} {}", label("damaged", 10), harmless(&sentence(problem)));
         }
         text
     }
