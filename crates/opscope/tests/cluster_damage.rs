@@ -268,3 +268,96 @@ fn a_rank_that_was_not_recorded_can_be_asked_about_where_it_is_a_suspect() {
         std::fs::remove_dir_all(place.path("made")).unwrap();
     }
 }
+
+/// Copies a rank's folder under a later time, with all times of its databases moved by so many nanoseconds.
+fn record_again(place: &Place, folder: &str, rank: u32, moved_ns: i64) -> std::path::PathBuf {
+    let first = file_of(place, folder, rank, "analysis.db").ancestors().nth(2).unwrap().to_owned();
+    let name = first.file_name().unwrap().to_str().unwrap().to_owned();
+    let (begin, end) = name.split_at(name.rfind("_ascend_pt").unwrap());
+    let again = first.with_file_name(format!("{}9{end}", &begin[..begin.len() - 1]));
+    assert_ne!(again, first);
+    let mut open = vec![(first, again.clone())];
+    while let Some((from, to)) = open.pop() {
+        std::fs::create_dir_all(&to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+            let to = to.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true => open.push((entry.path(), to)),
+                false => drop(std::fs::copy(entry.path(), to).unwrap()),
+            }
+        }
+    }
+    if moved_ns != 0 {
+        let profile = again.join(format!("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{rank}.db"));
+        for table in ["TASK", "COMMUNICATION_OP", "STEP_TIME"] {
+            let set = format!("startNs = startNs + {moved_ns}, endNs = endNs + {moved_ns}");
+            change(&profile, &format!("UPDATE {table} SET {set}"));
+        }
+    }
+    again
+}
+
+#[test]
+fn a_rank_that_two_jobs_recorded_at_once_is_refused_and_one_that_was_recorded_later_is_used() {
+    const SECOND: i64 = 1_000_000_000;
+    for (moved_ns, is_refused) in [(SECOND / 10, true), (3_600 * SECOND, false), (0, false)] {
+        let place = Place::new();
+        let folder = sample(&place, "8", "db", &["--fault", "none"]);
+        let again = record_again(&place, &folder, 3, moved_ns);
+        let name = again.file_name().unwrap().to_str().unwrap().to_owned();
+        for command in [&["cluster", &folder][..], &["cluster", "import", &folder, "-o", "set"]] {
+            if is_refused {
+                let says = ["recorded twice at the same time", ": 3,", &name, "the folders of one job"];
+                place.fails(1, &says, command);
+            } else {
+                place.done(command);
+            }
+        }
+        assert_eq!(place.path("set/ranks").exists(), !is_refused);
+        if !is_refused {
+            let answer = place.done(&["cluster", &folder, "--json"]).json();
+            assert!(losses_of(&answer, 3).iter().any(|(kind, _)| *kind == "double"), "{answer:#}");
+        }
+    }
+}
+
+#[test]
+fn a_step_that_the_analysis_lacks_is_taken_from_the_table_beside_it() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "none"]);
+    place.done(&["sample", "cluster", "-o", "other", "--ranks", "8", "--format", "text", "--fault", "none"]);
+    let text = "other/cluster_8_ranks_seed_1/text";
+    for rank in 0..8 {
+        // What the vendor recommends for very large clusters, and the table of steps beside it.
+        std::fs::remove_file(file_of(&place, &folder, rank, &format!("ascend_pytorch_profiler_{rank}.db")))
+            .unwrap();
+        let table = file_of(&place, text, rank, "step_trace_time.csv");
+        std::fs::copy(table, file_of(&place, &folder, rank, "step_trace_time.csv")).unwrap();
+    }
+    let whole = place.done(&["cluster", &folder, "--json"]).json();
+    for rank in [2, 6] {
+        // A step that collectives name, and one that nothing else does.
+        let analysis = file_of(&place, &folder, rank, "analysis.db");
+        change(&analysis, "DELETE FROM StepTraceTime WHERE step = 11");
+        if rank == 6 {
+            change(&analysis, "DELETE FROM CommAnalyzerTime WHERE step = 'step11'");
+        }
+    }
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    for rank in [2, 6] {
+        let losses = losses_of(&answer, rank);
+        let is_told = |(kind, detail): &(&str, &str)| *kind == "damaged" && detail.contains("another table");
+        assert!(losses.iter().any(is_told), "{losses:?}");
+    }
+    let row = |folder: &str| -> Vec<Value> {
+        let answer = place.done(&["cluster", "summary", folder, "--json"]).json();
+        answer["rows"].as_array().unwrap().iter().filter(|row| row["rank"] == "2").cloned().collect()
+    };
+    let host = (host_ms(&answer) - host_ms(&whole)).abs();
+    assert!(host < 0.1 * host_ms(&whole) + 1.0, "{:#} {:#}", answer["account"], whole["account"]);
+    let parts = row(&folder);
+    assert!(
+        parts[0]["idle_ns"].as_f64().unwrap() < 0.5 * parts[0]["step_ns"].as_f64().unwrap(),
+        "{parts:#?}"
+    );
+}

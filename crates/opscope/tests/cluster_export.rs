@@ -145,6 +145,17 @@ fn tables_and_the_answer_are_exported_for_other_programs() {
     assert_eq!(rows("suspects.csv").len(), answer["suspects"].as_array().unwrap().len());
     let exported = place.done(&["cluster", "export", &run, "--format", "json"]).json();
     assert_eq!(exported["suspects"], answer["suspects"]);
+    // Of chosen ranks and steps the same rows.
+    let export = ["cluster", "export", &run, "--format", "csv", "-o", "tables"];
+    place.done(&[&export[..], &["--ranks", "0-1,5", "--steps", "11"]].concat());
+    let ranks: Vec<String> = rows("ranks.csv").iter().map(|row| row["rank"].clone()).collect();
+    assert_eq!(ranks, ["0", "1", "5"]);
+    let some = rows("collectives.csv");
+    assert!(!some.is_empty() && some.iter().all(|row| row["step"] == "11" && collectives.contains(row)));
+    assert!(some.len() < collectives.iter().filter(|row| row["step"] == "11").count());
+    place.fails(2, &["no rank 9"], &[&export[..], &["--ranks", "9"]].concat());
+    let of_json = ["cluster", "export", &run, "--format", "json", "--ranks", "1"];
+    place.fails(2, &["timeline and csv"], &of_json);
 }
 
 #[test]

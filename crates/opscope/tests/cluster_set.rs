@@ -628,3 +628,102 @@ fn every_query_runs_on_duckdb_and_agrees_with_the_commands() {
     let one = place.done(&["cluster", "queries", "waits"]).stdout;
     assert!(one.starts_with("-- Whom others wait for") && one.trim_end().ends_with(';'), "{one}");
 }
+
+#[test]
+fn files_that_no_manifest_names_are_told_and_go_with_the_next_import() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "4"]);
+    let import = ["cluster", "import", &folder, "-o", "set"];
+    place.done(&import);
+    let ranks = files_below(&place.path("set/ranks"));
+    assert_eq!(ranks.len(), 1);
+    // Somebody wants it anew, from data that have changed.
+    for entry in std::fs::read_dir(place.path("set/_manifest/run=run")).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let changed =
+        files_below(&place.path(&folder)).into_iter().find(|path| path.ends_with("profiler_3.db")).unwrap();
+    let changed = place.path(&folder).join(changed);
+    let change = "DELETE FROM TASK WHERE rowid = (SELECT max(rowid) FROM TASK)";
+    assert_eq!(rusqlite::Connection::open(&changed).unwrap().execute(change, []).unwrap(), 1);
+    place.done(&import);
+    let again = files_below(&place.path("set/ranks"));
+    assert!(again.len() == 1 && again != ranks, "{ranks:?} and {again:?}");
+    assert_eq!(files_below(&place.path("set/suspects")).len(), 1);
+    let ask = ["cluster", "queries", "suspects", "--dialect", "duckdb", "--set", "set"];
+    assert_eq!(place.done(&ask).stderr, "");
+    // An importer that was stopped between the names of its files and its manifest's.
+    let block = place.path("set/ranks").join(&again[0]).with_file_name("00000064-00000127-0123abcd.parquet");
+    std::fs::copy(place.path("set/ranks").join(&again[0]), &block).unwrap();
+    let told = place.done(&ask).stderr;
+    assert!(told.contains("1 files of the set") && told.contains("00000064-00000127"), "{told}");
+    // It may be one that is under way.
+    place.done(&import);
+    assert!(block.exists());
+    let old = std::time::SystemTime::now() - Duration::from_secs(2 * 3600);
+    std::fs::File::options().write(true).open(&block).unwrap().set_modified(old).unwrap();
+    place.done(&import);
+    assert!(!block.exists());
+}
+
+#[test]
+fn columns_that_nothing_is_judged_by_hold_what_the_profiles_say() {
+    let place = Place::new();
+    let Some(python) = companions::python_with("duckdb") else { return };
+    let folder = sample(&place, "db", &["--ranks", "8", "--steps", "3"]);
+    let of_rank_5 =
+        files_below(&place.path(&folder)).into_iter().find(|path| path.ends_with("profiler_5.db"));
+    let profile = rusqlite::Connection::open(place.path(&folder).join(of_rank_5.unwrap())).unwrap();
+    let statements = "CREATE TABLE MSTX_EVENTS (startNs INTEGER, endNs INTEGER, message INTEGER);
+                      INSERT INTO MSTX_EVENTS SELECT min(startNs), min(startNs) + 5000, (SELECT min(id) FROM STRING_IDS)
+                      FROM TASK;";
+    profile.execute_batch(statements).unwrap();
+    let number = |sql: &str| profile.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let table = |name: &str| format!("read_parquet('set/{name}/**/*.parquet')");
+    let [steps, collectives, instances, operators] =
+        ["steps", "collectives", "instances", "operators"].map(table);
+    let statements = [
+        format!(
+            "SELECT count(*) FROM {steps} WHERE communication_ns <> exposed_ns + overlapped_ns OR overlapped_ns < 0"
+        ),
+        // Of a simulated rank all of a collective is waiting and transfer.
+        format!(
+            "SELECT count(*) FROM {collectives} WHERE transit_ns IS NULL OR abs(transit_ns + wait_ns - duration_ns) > 2000 \
+             OR sync_ns > wait_ns OR data_type = '' OR algorithm = ''"
+        ),
+        format!(
+            "SELECT count(*) FROM {collectives} WHERE compute_ns IS NULL OR least(compute_ns, ai_cpu_ns, copy_ns, host_ns) \
+             < 0 OR compute_ns + ai_cpu_ns + copy_ns + host_ns > greatest(segment_ns, 0)"
+        ),
+        format!(
+            "SELECT count(*) FROM {instances} WHERE (complete = 1) <> (seen = members) OR end_spread_ns < 0"
+        ),
+        format!("SELECT count(*) FROM {operators} WHERE gap_ns < 0 OR stream IS NULL OR types = ''"),
+        format!("SELECT count(*) FROM {operators} WHERE gap_ns IS NULL"),
+        format!("SELECT count(*), min(start_ns), max(megahertz) FROM {} WHERE rank = 5", table("frequency")),
+        format!("SELECT rank, name <> '', start_ns, duration_ns FROM {}", table("marks")),
+        format!(
+            "SELECT count(*) FROM {} WHERE hash::UHUGEINT::VARCHAR <> hash OR name = ''",
+            table("groups")
+        ),
+        format!("SELECT DISTINCT chip, state FROM {}", table("ranks")),
+        format!("SELECT sum(ai_cpu_ns) > 0, sum(copy_ns) > 0 FROM {collectives}"),
+        format!("SELECT count(*) FROM {steps} WHERE copy_ns < exposed_copy_ns OR exposed_copy_ns < 0"),
+    ];
+    let statements = statements.map(Value::from);
+    let answers = ask_duckdb(&python, &place, &statements.iter().collect::<Vec<_>>());
+    for (index, nothing) in [0, 1, 2, 3, 4, 8, 11].map(|index| (index, serde_json::json!([[0]]))) {
+        assert_eq!(Value::from(answers[index].clone()), nothing, "{}", statements[index]);
+    }
+    assert_eq!(answers[5], [serde_json::json!([8])], "the first of each rank follows none");
+    let frequencies = ["count(*)", "min(timestampNs)", "max(freq)"]
+        .map(|of| number(&format!("SELECT {of} FROM AICORE_FREQ")));
+    let whole = |it: &Value| it.as_i64().unwrap_or_else(|| it.as_f64().unwrap() as i64);
+    let told: Vec<i64> = answers[6][0].as_array().unwrap().iter().map(whole).collect();
+    assert_eq!(told, frequencies);
+    let start = number("SELECT min(startNs) FROM MSTX_EVENTS");
+    assert_eq!(answers[7], [serde_json::json!([5, true, start, 5000])]);
+    assert_eq!(answers[9], [serde_json::json!(["Ascend910B3", "whole"])]);
+    assert_eq!(answers[10], [serde_json::json!([true, true])]);
+}

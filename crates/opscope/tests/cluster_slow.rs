@@ -187,3 +187,50 @@ fn costs_are_told_of_one_step_and_of_so_many_suspects() {
     place.fails(2, &["--top"], &["cluster", "slow", folder, "--top", "0"]);
     place.fails(2, &["--host", "--rank"], &["cluster", "slow", folder, "--host", "host0", "--rank", "1"]);
 }
+
+#[test]
+fn whoever_waits_because_of_a_rank_is_told_and_waits_no_more_without_its_fault() {
+    let place = Place::new();
+    let faulty = ranks(&place, "faulty", &["ai-cpu=5".to_owned()]);
+    let sound = ranks(&place, "sound", &[]);
+    let answer = place.done(&["cluster", "slow", &faulty, "--rank", "5", "--json"]).json();
+    let suspect = &answer["suspects"][0];
+    let holds_up = suspect["holds_up"].as_array().unwrap();
+    let waited = |at_once: bool| -> f64 {
+        let of = holds_up.iter().filter(|it| it["at_once"] == at_once);
+        of.map(|it| it["waited_ns"].as_f64().unwrap()).sum()
+    };
+    assert!(waited(true) > 0.0 && waited(false) > 0.0, "{holds_up:#?}");
+    assert!(holds_up.iter().all(|it| !it["ranks"].as_array().unwrap().contains(&5.into())), "{holds_up:#?}");
+    // Its neighbour of the tensor group waits for it at once.
+    let tensor =
+        holds_up.iter().find(|it| it["at_once"] == true && it["role"] == "tp").expect("a tensor group");
+    assert!(tensor["ranks"].as_array().unwrap().contains(&4.into()), "{tensor:#}");
+    // An independent measure: the waits in all collectives of the same run with and without the fault.
+    let waits_of_others = |run: &str| -> f64 {
+        place.done(&["cluster", "export", run, "--format", "csv", "-o", "tables"]);
+        let mut reader = csv::Reader::from_path(place.path("tables/collectives.csv")).unwrap();
+        let rows = reader.deserialize::<std::collections::BTreeMap<String, String>>().map(Result::unwrap);
+        rows.map(|row| row["waiting_ns"].parse::<f64>().unwrap()).sum()
+    };
+    let more = waits_of_others(&faulty) - waits_of_others(&sound);
+    let told = waited(true) + waited(false);
+    // What the rank itself waits less because it comes late isn't among them.
+    assert!((0.8..1.6).contains(&(told / more)), "{told} and {more}");
+    assert_eq!(suspect["then"], Value::Null, "{suspect:#}");
+    let text = place.done(&["cluster", "slow", &faulty, "--rank", "5"]).stdout;
+    assert!(text.contains("At once wait for it") && text.contains("nobody else stands out"), "{text}");
+}
+
+#[test]
+fn the_next_hindrance_costs_what_it_does_once_the_first_is_gone() {
+    let place = Place::new();
+    let both = ranks(&place, "both", &["ai-cpu=5".to_owned(), "late-input=2".to_owned()]);
+    let one = ranks(&place, "one", &["late-input=2".to_owned()]);
+    let answer = place.done(&["cluster", "slow", &both, "--rank", "5", "--json"]).json();
+    let then = &answer["suspects"][0]["then"];
+    assert!(then["name"].as_str().is_some_and(|name| name.starts_with("rank 2 ")), "{then:#}");
+    let alone = place.done(&["cluster", "slow", &one, "--rank", "2", "--json"]).json();
+    let (told, alone) = (milliseconds(&then["saves_ns"]), milliseconds(&alone["suspects"][0]["saves_ns"]));
+    assert!((told / alone - 1.0).abs() < 0.1, "{told} and {alone}");
+}

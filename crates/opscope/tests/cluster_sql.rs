@@ -23,7 +23,8 @@ fn paths_without_a_set_are_named_and_tables_listed() {
 #[test]
 fn without_an_engine_a_question_is_handed_on_to_one() {
     let place = place_with_set("2", &[]);
-    let ranks = "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet'))";
+    let ranks =
+        "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet', union_by_name = true))";
     let says = ["without an engine", "--features datafusion", ranks];
     for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
         place.fails(1, &says, &["cluster", "sql", "set", statement]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::discover::Role;
 use crate::rows::CollectiveType;
 use crate::run::{Event, Run};
 
@@ -67,6 +68,45 @@ fn of_rank(run: &Run, index: usize) -> Account {
         bubble_ns: account.bubble_ns / steps,
         host_ns: account.host_ns / steps,
     }
+}
+
+/// The bubble that a pipeline can't avoid.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct IdealBubble {
+    /// How many stages the pipeline has.
+    pub stages: u32,
+    /// How many sends of a step go from a stage to the next, each of which counts as a micro-batch.
+    pub micro_batches: u32,
+    /// The share of a step that each stage has nothing to do, if all stages take equally long.
+    pub share: f64,
+}
+
+/// The bubble of a pipeline that isn't interleaved, `(p − 1) / (m + p − 1)` with `p` stages and `m` micro-batches; `None`
+/// where stages don't send the same number of times in every step, or the last sends to the first, as those of
+/// interleaved pipelines do.
+pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
+    let is_pipeline = |event: &&Event| {
+        event.kind == CollectiveType::Send && run.groups[event.group as usize].role == Role::Pp
+    };
+    // By group, sender and receiver, and step.
+    let mut sends: BTreeMap<(u32, usize, usize, i32), u32> = BTreeMap::new();
+    for event in run.events.iter().filter(is_pipeline) {
+        let members = &run.groups[event.group as usize].ranks;
+        let number = run.ranks[event.rank as usize].number;
+        let from = members.iter().position(|member| *member == number)?;
+        *sends.entry((event.group, from, event.peer? as usize, event.step)).or_default() += 1;
+    }
+    let (&(group, ..), &micro_batches) = sends.first_key_value()?;
+    let stages = run.groups[group as usize].ranks.len();
+    let is_plain = |(&(group, from, to, _), count): (&(u32, usize, usize, i32), &u32)| {
+        from.abs_diff(to) == 1 && run.groups[group as usize].ranks.len() == stages && *count == micro_batches
+    };
+    let waits = stages.checked_sub(1).filter(|waits| *waits > 0)? as f64;
+    sends.iter().all(is_plain).then_some(IdealBubble {
+        stages: stages as u32,
+        micro_batches,
+        share: waits / (f64::from(micro_batches) + waits),
+    })
 }
 
 /// The time that a rank waits in a collective for others, with nothing computed meanwhile.

@@ -29,12 +29,14 @@ pub enum Cause {
         /// Its frequency, if the profile tells.
         mhz: Option<f64>,
     },
-    /// An operator runs on the device's general processor, and on no peer's.
+    /// An operator runs on the device's general processor, and on most peers' not.
     AiCpu {
         /// The operator.
         operator: OperatorKey,
         /// How often a step.
         count: f64,
+        /// How many of the peers have it there as well.
+        peers_with: usize,
         /// How long each takes.
         #[serde(serialize_with = "crate::rows::whole_ns")]
         each_ns: f64,
@@ -54,12 +56,14 @@ pub enum Cause {
         /// How many times its peers' first dimensions.
         times: f64,
     },
-    /// An operator that no peer has.
+    /// An operator that most peers don't have.
     OtherWork {
         /// The operator.
         operator: OperatorKey,
         /// How often a step.
         count: f64,
+        /// How many of the peers have it.
+        peers_with: usize,
     },
     /// Its steps begin with a gap before the first operator.
     LateInput {
@@ -299,6 +303,10 @@ struct Side<'s> {
 /// An operator beside its peers'.
 struct Compared {
     difference: Difference,
+    /// How many of the peers have it.
+    peers_with: usize,
+    /// Whether most of them don't: a fault may be one of several.
+    is_rare: bool,
     /// How many times as long as on peers one execution takes, where peers have it.
     times: Option<f64>,
     /// How many times their rows it has.
@@ -330,12 +338,15 @@ impl Side<'_> {
             let (total, count) = (of_peers(&|it| it.total_ns as f64), of_peers(&|it| it.count as f64));
             let rows = of_peers(&|it| it.rows as f64 / it.count.max(1) as f64);
             let (own_total, own_count) = (own.total_ns as f64, own.count.max(1) as f64);
+            let peers_with = self.others.iter().filter(|other| other.by_key.contains_key(key)).count();
             Compared {
+                peers_with,
+                is_rare: peers_with == 0 || 2 * peers_with < self.others.len(),
                 difference: Difference {
                     operator: key.clone(),
                     count: own_count / self.steps,
                     excess_ns: (own_total - total) / self.steps,
-                    is_on_peers: self.others.iter().any(|other| other.by_key.contains_key(key)),
+                    is_on_peers: peers_with > 0,
                 },
                 times: (count > 0.0 && total > 0.0).then(|| own_total / own_count / (total / count)),
                 rows_times: (rows > 0.0).then(|| own.rows as f64 / own_count / rows),
@@ -382,15 +393,14 @@ impl Side<'_> {
     }
 
     fn on_ai_cpu(&self, all: &[Compared]) -> Option<Explanation> {
-        let here: Vec<&Difference> = all
-            .iter()
-            .map(|it| &it.difference)
-            .filter(|it| it.operator.is_on_ai_cpu() && !it.is_on_peers && it.excess_ns > 0.0)
-            .collect();
-        let first = here.first()?;
-        let each_ns = first.excess_ns / first.count;
-        let cause = Cause::AiCpu { operator: first.operator.clone(), count: first.count, each_ns };
-        Some(Explanation { cause, explains_ns: here.iter().map(|it| it.excess_ns).sum() })
+        let is_here = |it: &&Compared| {
+            it.is_rare && it.difference.operator.is_on_ai_cpu() && it.difference.excess_ns > 0.0
+        };
+        let here = || all.iter().filter(is_here);
+        let Compared { difference: first, peers_with, .. } = here().next()?;
+        let (operator, count, peers_with) = (first.operator.clone(), first.count, *peers_with);
+        let cause = Cause::AiCpu { operator, count, peers_with, each_ns: first.excess_ns / count };
+        Some(Explanation { cause, explains_ns: here().map(|it| it.difference.excess_ns).sum() })
     }
 
     /// More rows in grouped products, and longer times in the same ratio.
@@ -420,13 +430,12 @@ impl Side<'_> {
     }
 
     fn other_work(&self, all: &[Compared]) -> Option<Explanation> {
-        let here = || {
-            let differences = all.iter().map(|it| &it.difference);
-            differences.filter(|it| !it.is_on_peers && !it.operator.is_on_ai_cpu())
-        };
-        let first = here().next()?;
-        let cause = Cause::OtherWork { operator: first.operator.clone(), count: first.count };
-        Some(Explanation { cause, explains_ns: here().map(|it| it.excess_ns).sum() })
+        let is_here = |it: &&Compared| it.is_rare && !it.difference.operator.is_on_ai_cpu();
+        let here = || all.iter().filter(is_here);
+        let Compared { difference: first, peers_with, .. } = here().next()?;
+        let (operator, count, peers_with) = (first.operator.clone(), first.count, *peers_with);
+        let cause = Cause::OtherWork { operator, count, peers_with };
+        Some(Explanation { cause, explains_ns: here().map(|it| it.difference.excess_ns).sum() })
     }
 
     /// The gaps between the begins of steps and the first that the device does in them: an operator, or a

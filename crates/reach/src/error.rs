@@ -47,6 +47,19 @@ pub enum ReachError {
         /// The other.
         second: PathBuf,
     },
+    /// Ranks were recorded twice at the same time.
+    #[error(
+        "these ranks were recorded twice at the same time, as by two jobs: {ranks}, of which the first is in {first} and \
+         in {second}; give the folders of one job"
+    )]
+    AtOnce {
+        /// The ranks.
+        ranks: String,
+        /// One collection.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// Collections are of different jobs.
     #[error(
         "these are ranks of different jobs, which have no step in common: ranks {ranks} (such as {folder}) say other \

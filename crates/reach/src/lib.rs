@@ -19,7 +19,7 @@
 //!
 //! ```text
 //! examine (here)                       the whole way, from folders to findings
-//! together   chain                     suspects that hide one another; what ends a step last
+//! together   chain   held              suspects that hide one another; what ends a step last; who waits for one
 //! tokens                               what balancing experts costs the ranks that had too few
 //! causes                               why a suspect is slow, by its operators beside its peers'
 //! suspects                             whom to replay without, and what that saves
@@ -32,6 +32,7 @@
 //! run   gathered                       all ranks side by side; the parts of those that were read so far
 //! profiles                             where they are read from: folders, or a set
 //! set                                  the ranks of a run in Parquet files
+//! doubles                              ranks that were recorded twice
 //! read                                 a rank, reduced to collectives and the work between them
 //! discover                             the collections of ranks below folders
 //! rows   database   error              rows of a rank; access to the vendor's databases; losses
@@ -45,9 +46,11 @@ mod collectives;
 mod cut_steps;
 pub mod database;
 mod discover;
+mod doubles;
 mod error;
 mod experts;
 mod gathered;
+mod held;
 mod host_gaps;
 mod inferred_steps;
 mod json_tree;
@@ -76,7 +79,7 @@ use std::sync::Mutex;
 
 use opscope_formats::reading::Stop;
 
-pub use account::{Account, StepAccount};
+pub use account::{Account, IdealBubble, StepAccount};
 pub use causes::{Cause, Difference, Evidence, Explanation};
 pub use chain::{Arrivals, Chain, Share, arrivals, chain};
 pub use clocks::{Clocks, HostClock};
@@ -90,6 +93,7 @@ pub use discover::{
 };
 pub use error::{Loss, LossReason, ReachError};
 pub use experts::{ExpertRow, Experts, ExpertsGroup, ExpertsProduct, ExpertsRow, experts};
+pub use held::Held;
 pub use links::{Ends, SlowLink};
 pub use matching::Shift;
 pub use peers::Peers;
@@ -150,9 +154,42 @@ impl Findings {
         account::mean(&self.run, &self.accounts)
     }
 
+    /// The bubble that the pipeline can't avoid, where there is one and its micro-batches can be counted.
+    pub fn ideal_bubble(&self) -> Option<IdealBubble> {
+        account::ideal_bubble(&self.run)
+    }
+
     /// Where each step of a rank goes, by the rank's index.
     pub fn steps_of(&self, rank: usize) -> Vec<StepAccount> {
         account::of_steps(&self.run, rank)
+    }
+
+    /// Who waits because of a suspect, by its place, in some steps, by their places among the run's.
+    pub fn held_by(&self, suspect: usize, steps: &[usize]) -> Vec<Held> {
+        let Some(suspect) = self.costs.suspects.get(suspect) else { return Vec::new() };
+        let without = suspects::Trial::new(&self.run, &self.peers).without(suspect);
+        let all = self.run.steps();
+        let steps = steps.iter().filter_map(|step| all.get(*step).copied()).collect();
+        held::held_by(&self.run, &self.peers, &suspect.who, &without, &steps)
+    }
+
+    /// The suspect that costs most once another one, by its place, is as its peers, and how much, in nanoseconds a step, in
+    /// some steps, by their places among the run's; `None` if none stands out then.
+    pub fn next_hindrance(&self, suspect: usize, steps: &[usize]) -> Option<(usize, f64)> {
+        let trial = suspects::Trial::new(&self.run, &self.peers);
+        trial.next_hindrance(&self.costs.suspects, suspect, steps)
+    }
+
+    /// The time that a step would save without all of those suspects that others hide, in nanoseconds, where nobody is
+    /// named: they may hide one another. `None` if that doesn't stand out either.
+    pub fn hidden_together_ns(&self) -> Option<f64> {
+        let suspects = &self.costs.suspects;
+        if suspects.len() < 2 || suspects.iter().any(|it| it.is_named) {
+            return None;
+        }
+        let trial = suspects::Trial::new(&self.run, &self.peers);
+        let all: Vec<usize> = (0..suspects.len()).collect();
+        Some(trial.saves_together(suspects, &all)).filter(|saves_ns| *saves_ns > trial.least)
     }
 
     /// How many collectives lack a rank's part.

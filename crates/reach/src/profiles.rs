@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use opscope_formats::reading::Stop;
 
 use crate::discover::{Collection, Discovery, discover};
+use crate::doubles::refuse_at_once;
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
 use crate::gathered::Gathering;
-use crate::read::{self, Executed, Operators};
+use crate::read::{self, Executed, Operators, Ran};
 use crate::run::Run;
+use crate::set::is_set;
 use crate::set::manifest::Keep;
 use crate::set::open::Set;
-use crate::set::{SetError, is_set};
 use crate::{Progress, Stage};
 
 /// The profiles of a run.
@@ -62,7 +63,10 @@ impl Profiles {
         &self,
         stop: &Stop,
         progress: &Progress<'_>,
-    ) -> Result<(Run, Vec<Loss>), SetError> {
+    ) -> Result<(Run, Vec<Loss>), ReachError> {
+        if let Self::Folders(discovery) = self {
+            refuse_at_once(discovery, stop)?;
+        }
         let collections = &self.discovery().collections;
         let all = collections.len();
         progress(Stage::Reading(0, all));
@@ -153,7 +157,7 @@ fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
     executed.sort();
     let mut places: BTreeMap<i32, i32> = BTreeMap::new();
     let mut found = Vec::new();
-    for &(start, end, kind, _) in &executed.operators {
+    for &Ran { start, end, kind, .. } in &executed.operators {
         let Some(kind) = executed.kinds.get(kind as usize) else { continue };
         if !read::is_of_experts(&kind.key.op_type) {
             continue;

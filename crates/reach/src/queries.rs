@@ -36,7 +36,7 @@ pub const QUERIES: &[Query] = queries![
 ];
 
 /// All tables of a set.
-pub const TABLES: [&str; 18] = [
+pub const TABLES: [&str; 20] = [
     "accounts",
     "arrivals",
     "calls",
@@ -46,10 +46,12 @@ pub const TABLES: [&str; 18] = [
     "costs",
     "ends",
     "experts",
+    "frequency",
     "groups",
     "instances",
     "links",
     "losses",
+    "marks",
     "members",
     "operators",
     "ranks",
@@ -101,7 +103,11 @@ pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> S
     };
     let source = |table: &str| match dialect {
         Dialect::DataFusion => String::new(),
-        Dialect::DuckDb => format!("read_parquet('{}')", quoted(table, "/**/*.parquet").replace('\'', "''")),
+        // Files of an earlier program may lack columns.
+        Dialect::DuckDb => {
+            let files = quoted(table, "/**/*.parquet").replace('\'', "''");
+            format!("read_parquet('{files}', union_by_name = true)")
+        }
         Dialect::Spark => format!("parquet.`{}`", quoted(table, "").replace('`', "``")),
     };
     if dialect == Dialect::DataFusion {
@@ -198,7 +204,8 @@ mod tests {
     #[test]
     fn statements_with_tables_of_their_own_get_the_sets_before_them_whatever_they_begin_with() {
         let put = |statement: &str| in_dialect(statement, Dialect::DuckDb, Path::new("s"), "r");
-        let ranks = "ranks AS (SELECT * FROM read_parquet('s/ranks/run=r/**/*.parquet'))";
+        let ranks =
+            "ranks AS (SELECT * FROM read_parquet('s/ranks/run=r/**/*.parquet', union_by_name = true))";
         for (statement, expected) in [
             ("select * from ranks", format!("WITH {ranks}\nselect * from ranks")),
             (
@@ -257,8 +264,8 @@ mod tests {
     fn files_stand_in_for_tables_where_the_engine_knows_no_set() {
         let sql =
             in_dialect("SELECT 1 FROM ranks r JOIN steps s ON true", Dialect::DuckDb, Path::new("it's"), "a");
-        let expected = "WITH ranks AS (SELECT * FROM read_parquet('it''s/ranks/run=a/**/*.parquet')),\n     \
-                        steps AS (SELECT * FROM read_parquet('it''s/steps/run=a/**/*.parquet'))\n\
+        let expected = "WITH ranks AS (SELECT * FROM read_parquet('it''s/ranks/run=a/**/*.parquet', union_by_name = true)),\n     \
+                        steps AS (SELECT * FROM read_parquet('it''s/steps/run=a/**/*.parquet', union_by_name = true))\n\
                         SELECT 1 FROM ranks r JOIN steps s ON true";
         assert_eq!(sql, expected);
         let sql =

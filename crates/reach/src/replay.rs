@@ -8,7 +8,7 @@ use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::peers::Peers;
-use crate::run::Run;
+use crate::run::{Instance, Run};
 
 /// Members of something to which a scenario applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,21 @@ pub struct Scenario {
     pub groups: Choice,
     /// Parts before which there is more work than was measured, because somebody else has less.
     pub moved: Vec<Moved>,
+}
+
+impl Scenario {
+    /// The changes of both, each of which is of chosen ranks and groups.
+    pub fn and(&self, other: &Self) -> Self {
+        let both = |a: &Choice, b: &Choice| match (a, b) {
+            (Choice::These(a), Choice::These(b)) => Choice::These([&a[..], &b[..]].concat()),
+            (Choice::None, it) | (it, _) => it.clone(),
+        };
+        Self {
+            ranks: both(&self.ranks, &other.ranks),
+            groups: both(&self.groups, &other.groups),
+            moved: [&self.moved[..], &other.moved[..]].concat(),
+        }
+    }
 }
 
 /// Work before a part in a collective that there is more of, if work were spread otherwise over the ranks.
@@ -92,7 +107,18 @@ pub type StepEnds = Vec<f64>;
 /// Replays scenarios.
 pub fn replay(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
     let batches: Vec<&[Scenario]> = scenarios.chunks(LANES).collect();
-    opscope_parallel::map(&batches, |batch| pass(run, peers, batch)).into_iter().flatten().collect()
+    let pass = |batch: &&[Scenario]| pass(run, peers, batch, |_, _, _, _| {});
+    opscope_parallel::map(&batches, pass).into_iter().flatten().collect()
+}
+
+/// Hands on how much less each part of a collective waits for the last one in a scenario, in nanoseconds: with its
+/// instance and its index among [`Run::events`].
+pub fn waits(run: &Run, peers: &Peers, scenario: &Scenario, mut less: impl FnMut(&Instance, u32, f64)) {
+    let unchanged = Scenario::default();
+    pass(run, peers, &[unchanged, scenario.clone()], |instance, part, arrived, begin| {
+        let waited = |lane: usize| (begin[lane] - arrived[lane]).max(0.0);
+        less(instance, part, waited(0) - waited(1));
+    });
 }
 
 /// A bit for each scenario that applies to a member.
@@ -110,13 +136,21 @@ fn chosen(mask: u8, values: Times, typical: f64) -> Times {
     std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane].min(typical) } else { values[lane] })
 }
 
-fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
+/// Replays up to [`LANES`] scenarios; of each part is handed on when it arrived and when the transfer began.
+fn pass(
+    run: &Run,
+    peers: &Peers,
+    scenarios: &[Scenario],
+    mut each: impl FnMut(&Instance, u32, &Times, &Times),
+) -> Vec<StepEnds> {
     let ranks = masks(run.ranks.len(), scenarios, |it| &it.ranks);
     let groups = masks(run.groups.len(), scenarios, |it| &it.groups);
     let moved = moved(run, scenarios);
     // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
     let mut ends = Ends::measured(run);
+    let mut arrivals: Vec<Times> = Vec::new();
     for (number, instance) in run.instances.iter().enumerate() {
+        arrivals.clear();
         let mut begin = [f64::MIN; LANES];
         for &index in run.parts_of(instance) {
             let event = &run.events[index as usize];
@@ -126,10 +160,13 @@ fn pass(run: &Run, peers: &Peers, scenarios: &[Scenario]) -> Vec<StepEnds> {
             for lane in 0..LANES {
                 begin[lane] = begin[lane].max(arrived[lane]);
             }
+            arrivals.push(arrived);
         }
         for begin in begin.iter_mut().filter(|begin| **begin == f64::MIN) {
             *begin = instance.begin;
         }
+        let parts = run.parts_of(instance).iter().zip(&arrivals);
+        parts.for_each(|(part, arrived)| each(instance, *part, arrived, &begin));
         let excess = (instance.tail - peers.tail[number]).max(0.0);
         let mask = groups[instance.group as usize];
         for &index in run.parts_of(instance) {

@@ -258,8 +258,40 @@ impl<'r> Trial<'r> {
         suspect.is_named || self.is_sound() && suspect.alone_ns > 2.0 * self.least
     }
 
+    /// The time that a step would save without any of some suspects, by their places, in nanoseconds.
+    pub fn saves_together(&self, all: &[Suspect], chosen: &[usize]) -> f64 {
+        let none = Scenario::default();
+        let without = chosen.iter().fold(none, |others, it| others.and(&self.without(&all[*it])));
+        let ends = replay(self.run, self.peers, &[without]);
+        ends.first().map_or(0.0, |ends| mean(&self.unchanged) - mean(&lengths(ends, self.begin)))
+    }
+
+    /// The suspect that costs most once another is as its peers, by their places, and by how much it does, in nanoseconds
+    /// a step; of these steps, by their places in [`Run::steps`]. `None` if none stands out then.
+    pub fn next_hindrance(&self, all: &[Suspect], without: usize, steps: &[usize]) -> Option<(usize, f64)> {
+        // Neither what it is a part of, nor a part of it.
+        let workers = all[without].who.workers(self.run);
+        let is_other = |it: &usize| {
+            let theirs = all[*it].who.workers(self.run);
+            *it != without && !theirs.iter().any(|rank| workers.contains(rank))
+        };
+        let others: Vec<usize> = (0..all.len()).filter(is_other).collect();
+        let first = self.without(&all[without]);
+        let both = |other: &usize| first.and(&self.without(&all[*other]));
+        let scenarios: Vec<Scenario> =
+            std::iter::once(first.clone()).chain(others.iter().map(both)).collect();
+        let length = |ends: &StepEnds| {
+            let lengths = lengths(ends, self.begin);
+            mean(&steps.iter().filter_map(|step| lengths.get(*step).copied()).collect::<Vec<f64>>())
+        };
+        let ends = replay(self.run, self.peers, &scenarios);
+        let before = length(ends.first()?);
+        let saved = others.into_iter().zip(&ends[1..]).map(|(other, ends)| (other, before - length(ends)));
+        saved.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, saves_ns)| *saves_ns > self.least)
+    }
+
     /// The run with somebody as its peers.
-    fn without(&self, suspect: &Suspect) -> Scenario {
+    pub fn without(&self, suspect: &Suspect) -> Scenario {
         let (ranks, groups) = (self.workers(&suspect.who), suspect.who.groups());
         let these = |chosen: Vec<u32>| if chosen.is_empty() { Choice::None } else { Choice::These(chosen) };
         Scenario { ranks: these(ranks), groups: these(groups), moved: suspect.leaves.clone() }

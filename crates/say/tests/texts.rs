@@ -75,7 +75,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Literals of sources and texts of rules, of the program or of everything else.
+/// Literals of sources, texts of rules and the subjects of questions, of the program or of everything else.
 fn sentences(origin: Origin) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for member in std::fs::read_dir(crates()).expect("crates").flatten() {
@@ -85,9 +85,14 @@ fn sentences(origin: Origin) -> BTreeSet<String> {
         }
         let mut paths = Vec::new();
         files(&member.path().join("src"), &mut paths);
+        files(&member.path().join("sql"), &mut paths);
         for path in paths {
             let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-            if ending == "rs" {
+            if ending == "sql" {
+                let question = std::fs::read_to_string(&path).expect("a question");
+                let about = question.lines().map_while(|line| line.strip_prefix("-- "));
+                found.insert(about.collect::<Vec<_>>().join(" "));
+            } else if ending == "rs" {
                 found.extend(literals(&std::fs::read_to_string(&path).expect("a source")));
             } else if ending == "toml" && path.parent().is_some_and(|folder| folder.ends_with("rules")) {
                 let table: toml::Table =

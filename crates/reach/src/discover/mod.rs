@@ -161,6 +161,8 @@ pub struct Discovery {
     pub world_size: Option<u32>,
     /// The sizes of parallelism that the run declares, by their short names (`tp`).
     pub layout: Vec<(String, u32)>,
+    /// Collections of ranks of which a newer one is used.
+    pub unused: Vec<Collection>,
     /// Doubts.
     pub losses: Vec<Loss>,
 }
@@ -229,30 +231,36 @@ fn discover_if(
     let found = opscope_parallel::map(&places, look_at);
     let mut discovery = Discovery::default();
     let found = found.into_iter().flatten().collect();
-    let chosen = one_of_each_rank(found, &mut discovery.losses)?;
+    let (chosen, unused) = one_of_each_rank(found, &mut discovery.losses)?;
     check(&chosen)?;
     let mut shared = collected::Shared::default();
+    discovery.unused = unused.into_iter().map(|(rank, one)| collection_of(rank, one, &mut shared)).collect();
     for (rank, mut one) in chosen {
         discovery.losses.append(&mut one.losses);
-        for (key, group) in one.groups {
+        for (key, group) in std::mem::take(&mut one.groups) {
             discovery.groups.entry(key).or_insert(group);
         }
         discovery.world_size = discovery.world_size.max(one.world_size);
         if discovery.layout.is_empty() {
-            discovery.layout = one.layout;
+            discovery.layout = std::mem::take(&mut one.layout);
         }
-        discovery.collections.push(Collection {
-            folder: one.folder,
-            rank,
-            host: one.host,
-            device: one.device,
-            taken: one.taken,
-            collected: shared.one(one.collected),
-            format: one.outputs.format(),
-            outputs: one.outputs,
-        });
+        discovery.collections.push(collection_of(rank, one, &mut shared));
     }
     Ok(discovery)
+}
+
+/// The collection of a rank.
+fn collection_of(rank: u32, one: Found, shared: &mut collected::Shared) -> Collection {
+    Collection {
+        folder: one.folder,
+        rank,
+        host: one.host,
+        device: one.device,
+        taken: one.taken,
+        collected: shared.one(one.collected),
+        format: one.outputs.format(),
+        outputs: one.outputs,
+    }
 }
 
 /// Looks at a place: who is there.
@@ -267,11 +275,11 @@ fn look_at(place: &Place) -> Vec<Found> {
     }
 }
 
+/// One collection of each rank, and the others of those that have several.
+type Chosen = (BTreeMap<u32, Found>, Vec<(u32, Found)>);
+
 /// Gives a number to each collection that names none, and chooses one of those that name the same.
-fn one_of_each_rank(
-    mut found: Vec<Found>,
-    losses: &mut Vec<Loss>,
-) -> Result<BTreeMap<u32, Found>, ReachError> {
+fn one_of_each_rank(mut found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<Chosen, ReachError> {
     // Beside ranks that are told there may lie whatever somebody made of one of them.
     if found.iter().any(|it| it.rank.is_some()) {
         found.retain(|it| {
@@ -290,6 +298,7 @@ fn one_of_each_rank(
     let taken: BTreeSet<u32> = found.iter().filter_map(|it| it.rank).collect();
     let mut free = (0..).filter(|number| !taken.contains(number));
     let mut chosen: BTreeMap<u32, Found> = BTreeMap::new();
+    let mut unused: Vec<(u32, Found)> = Vec::new();
     let mut twice: Vec<(u32, PathBuf, PathBuf)> = Vec::new();
     // A device of a host is one rank, however often it was recorded.
     let mut of_devices: BTreeMap<(String, u32), u32> = BTreeMap::new();
@@ -310,12 +319,13 @@ fn one_of_each_rank(
                 twice.push((rank, kept.folder.clone(), left.folder.clone()));
             }
             losses.push(Loss::new(Some(rank), folder(&left), LossReason::Double, 1));
+            unused.push((rank, left));
             one = kept;
         }
         chosen.insert(rank, one);
     }
     match twice.first() {
-        None => Ok(chosen),
+        None => Ok((chosen, unused)),
         Some((_, first, second)) => Err(ReachError::TwoRuns {
             ranks: jobs::numbers(twice.iter().map(|(rank, ..)| *rank)),
             first: first.clone(),

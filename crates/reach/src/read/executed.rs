@@ -1,20 +1,24 @@
 //! A rank's doings, record by record in the order of starts, for whoever keeps it rather than sums it up.
 
-use super::operators::{Kind, Launch, Work, can_last};
+use super::operators::{Kind, Ran, Work, can_last};
 
 /// A rank's operators, copies and calls.
 #[derive(Debug, Default)]
 pub struct Executed {
     /// The kinds of operators.
     pub kinds: Vec<Kind>,
-    /// Start, end, kind and launch of each operator.
-    pub operators: Vec<(i64, i64, u32, Launch)>,
+    /// All computing tasks.
+    pub operators: Vec<Ran>,
     /// The words for kinds of copies.
     pub words: Vec<String>,
     /// Start, end and the place of the word for each copy.
     pub copies: Vec<(i64, i64, u32)>,
     /// Start, end and name of calls of the framework.
     pub calls: Vec<(i64, i64, String)>,
+    /// Times, and the frequencies in MHz from then on.
+    pub frequencies: Vec<(i64, f64)>,
+    /// Start, end and name of what the program marked.
+    pub marks: Vec<(i64, i64, String)>,
 }
 
 impl Executed {
@@ -23,6 +27,8 @@ impl Executed {
         self.operators.sort_unstable();
         self.copies.sort_unstable();
         self.calls.sort_unstable();
+        self.frequencies.sort_by_key(|(time, _)| *time);
+        self.marks.sort_unstable();
     }
 }
 
@@ -31,9 +37,9 @@ impl Work for Executed {
         self.kinds.push(kind);
     }
 
-    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch) {
-        if can_last(start, end) {
-            self.operators.push((start, end, kind as u32, launch));
+    fn operator(&mut self, ran: Ran) {
+        if can_last(ran.start, ran.end) {
+            self.operators.push(ran);
         }
     }
 
@@ -50,6 +56,22 @@ impl Work for Executed {
     fn call(&mut self, name: &str, start: i64, end: i64) {
         if can_last(start, end) {
             self.calls.push((start, end, name.to_owned()));
+        }
+    }
+
+    fn keeps_all(&self) -> bool {
+        true
+    }
+
+    fn frequency(&mut self, time: i64, megahertz: f64) {
+        if can_last(time, time) && megahertz > 0.0 {
+            self.frequencies.push((time, megahertz));
+        }
+    }
+
+    fn mark(&mut self, name: &str, start: i64, end: i64) {
+        if can_last(start, end) {
+            self.marks.push((start, end, name.to_owned()));
         }
     }
 }

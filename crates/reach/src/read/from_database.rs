@@ -134,7 +134,7 @@ fn read_analysis(database: &Connection, recording: &mut Recording) -> Vec<rusqli
         if let Some(step) = whole(row, 0).and_then(|step| i32::try_from(step).ok()) {
             match had_none {
                 true => recording.stated_step(step, stated(row)),
-                false => drop(recording.other_steps.insert(step)),
+                false => drop(recording.other_steps.insert(step, stated(row))),
             }
         }
     });

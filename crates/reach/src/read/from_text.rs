@@ -29,6 +29,20 @@ struct Timing {
     start_us: Option<f64>,
     #[serde(rename = "Elapse Time(ms)")]
     elapsed_ms: f64,
+    #[serde(rename = "Transit Time(ms)", default)]
+    transit_ms: Option<f64>,
+    #[serde(rename = "Wait Time(ms)", default)]
+    wait_ms: Option<f64>,
+    #[serde(rename = "Synchronization Time(ms)", default)]
+    sync_ms: Option<f64>,
+}
+
+impl Times {
+    /// The start in microseconds; and transfer, waiting and what of it was before the first transfer, in milliseconds.
+    pub fn parts(&self) -> Option<(f64, [Option<f64>; 3])> {
+        let times = self.times.as_ref()?;
+        Some((times.start_us?, [times.transit_ms, times.wait_ms, times.sync_ms]))
+    }
 }
 
 /// The traffic over a link.
@@ -65,10 +79,32 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     if let Some(path) = outputs.matrix.as_ref().filter(|_| recording.links.is_empty()) {
         tell(path, read_matrix(path, recording));
     }
-    if let Some(path) = outputs.steps.as_ref().filter(|_| recording.steps.is_empty()) {
-        tell(path, read_steps(path, recording));
-        recording.steps_from = Some(path.clone()).filter(|_| !recording.steps.is_empty());
+    if let Some(path) = &outputs.steps {
+        match recording.steps.is_empty() {
+            true => {
+                tell(path, read_steps(path, recording));
+                recording.steps_from = Some(path.clone()).filter(|_| !recording.steps.is_empty());
+            }
+            false => tell(path, read_other_steps(path, recording)),
+        }
     }
+    losses.extend(add_steps(collection.rank, recording));
+}
+
+/// Adds steps that a table of steps lacks and another one states, where both tell lengths alone; where one tells times,
+/// what the rank has in them is looked at.
+fn add_steps(rank: u32, recording: &mut Recording) -> Option<Loss> {
+    let are_lengths = recording.steps.iter().all(|step| step.start_ns.is_none());
+    let source = recording.steps_from.as_ref().filter(|_| are_lengths)?.display().to_string();
+    let is_lacking = |step: &i32| !recording.stated.contains_key(step);
+    let lacking: Vec<i32> = recording.other_steps.keys().copied().filter(is_lacking).collect();
+    for step in &lacking {
+        let stated = recording.other_steps[step];
+        recording.stated_step(*step, stated);
+    }
+    let detail = "it lacks steps that another table of the rank has";
+    let loss = Loss::new(Some(rank), source, LossReason::Damaged, lacking.len() as u64).because(detail);
+    (!lacking.is_empty()).then_some(loss)
 }
 
 /// The place of a column by its heading.
@@ -111,11 +147,14 @@ fn read_communication(path: &Path, recording: &mut Recording) -> Result<(), Stri
     })
 }
 
-/// Enters an operation by its name and group (`NAME@GROUP`).
+/// The name and the group of an operation (`NAME@GROUP`); none of sums, which stand among those they sum up.
+pub fn named_operation(operation: &str) -> Option<(&str, &str)> {
+    operation.split_once('@').filter(|_| !operation.starts_with("Total"))
+}
+
+/// Enters an operation by its name and group.
 pub fn enter_times(step: &str, operation: &str, times: &Times, recording: &mut Recording) {
-    // Sums stand among the operations they sum up.
-    let named = operation.split_once('@').filter(|_| !operation.starts_with("Total"));
-    let (Some((name, group)), Some(timing)) = (named, &times.times) else { return };
+    let (Some((name, group)), Some(timing)) = (named_operation(operation), &times.times) else { return };
     let Some(start_us) = timing.start_us else { return };
     let (start, duration) = ((start_us * 1e3) as i64, (timing.elapsed_ms * 1e6) as i64);
     let entered = recording.collective(name, key_of_text(group), step_number(step), start, duration);
@@ -153,6 +192,12 @@ pub fn link(step: &str, operation: &str, ranks: &str, traffic: &Traffic) -> Opti
 
 fn read_steps(path: &Path, recording: &mut Recording) -> Result<(), String> {
     each_step(path, |_, step, stated| recording.stated_step(step, stated))
+}
+
+fn read_other_steps(path: &Path, recording: &mut Recording) -> Result<(), String> {
+    each_step(path, |_, step, stated| {
+        recording.other_steps.entry(step).or_insert(stated);
+    })
 }
 
 /// Takes the rows of a table of steps, each with the rank that the row is of, where the table is one of all ranks.

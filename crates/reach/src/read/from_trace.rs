@@ -13,7 +13,7 @@ use opscope_trace::{
 };
 use serde_json::Value;
 
-use super::operators::{Kind, Launch, OperatorKey, Work, is_kept};
+use super::operators::{Kind, Launch, OperatorKey, Ran, Work, is_kept};
 use super::{Recording, room};
 use crate::clocks::median;
 use crate::discover::{Collection, Whole, key_of_named, key_of_text};
@@ -265,19 +265,25 @@ impl<'t> OfDevice<'t> {
 
     /// The median of the AI cores' frequency in MHz.
     fn frequency(&self) -> Option<f64> {
+        let mut values: Vec<f64> = self.frequencies().map(|(_, value)| value).collect();
+        (!values.is_empty()).then(|| median(&mut values))
+    }
+
+    /// The samples of the AI cores' frequency in MHz, each with its time.
+    fn frequencies(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
         let number = |device| self.trace.devices.get(device).number;
         let is_of_device = |device: Option<_>| self.device.is_none() || device.map(number) == self.device;
         let counters = self.trace.counters.iter().filter(|(_, counter)| is_of_device(counter.device));
         let named = counters.filter(|(_, it)| self.trace.strings.get(it.name) == FREQUENCY);
         let named: Vec<_> = named.map(|(id, _)| id).collect();
-        let samples = self.trace.samples.iter().filter(|(_, sample)| named.contains(&sample.counter));
-        let mut values: Vec<f64> = samples.map(|(_, sample)| sample.value).filter(|it| *it > 0.0).collect();
-        (!values.is_empty()).then(|| median(&mut values))
+        let samples = self.trace.samples.iter().filter(move |(_, sample)| named.contains(&sample.counter));
+        let samples = samples.filter(|(_, sample)| sample.value > 0.0);
+        samples.map(|(_, sample)| (self.time(sample.time), sample.value))
     }
 
     fn hand_on(&self, work: &mut dyn Work) {
         // Kernels of one operator differ, and so do the operators of one kernel.
-        let mut kinds: BTreeMap<(usize, Option<usize>, ExecutionUnit), usize> = BTreeMap::new();
+        let mut kinds: BTreeMap<(usize, Option<usize>, ExecutionUnit), u32> = BTreeMap::new();
         for (task, unit, start, end) in self.tasks() {
             let row = self.trace.tasks.get(task);
             let name = self.trace.strings.get(row.name);
@@ -293,15 +299,20 @@ impl<'t> OfDevice<'t> {
             let name_of_kind =
                 if unit == ExecutionUnit::Gpu || row.operator.is_none() { row.name.index() } else { 0 };
             let number = (name_of_kind, row.operator.map(OperatorId::index), unit);
-            let next = kinds.len();
+            let next = kinds.len() as u32;
             let kind = *kinds.entry(number).or_insert_with(|| {
                 work.kind(self.kind(name, row.operator, unit));
                 next
             });
             let launch = row.launched_by.map(|call| self.end_of(call));
-            work.operator(kind, start, end, Launch::at(launch));
+            let stream = row.stream.map(|stream| self.trace.streams.number()[stream.index()]);
+            let stream = stream.and_then(|number| i32::try_from(number).ok());
+            work.operator(Ran { start, end, kind, stream, launch: Launch::at(launch) });
         }
         self.hand_on_calls(work);
+        if work.keeps_all() {
+            self.frequencies().for_each(|(time, megahertz)| work.frequency(time, megahertz));
+        }
     }
 
     fn kind(&self, name: &str, operator: Option<OperatorId>, unit: ExecutionUnit) -> Kind {
@@ -309,7 +320,7 @@ impl<'t> OfDevice<'t> {
         let unit = word_of(unit).to_owned();
         let Some(operator) = operator else {
             let key = OperatorKey { name: name.to_owned(), op_type: name.to_owned(), unit };
-            return Kind { key, shapes: String::new() };
+            return Kind { key, shapes: String::new(), types: String::new() };
         };
         let row = self.trace.operators.get(operator);
         let name = if unit == word_of(ExecutionUnit::Gpu) { name.to_owned() } else { text(row.name) };
@@ -319,7 +330,9 @@ impl<'t> OfDevice<'t> {
         };
         let shapes: Vec<String> = row.inputs().map(shape).collect();
         let shapes = if shapes.is_empty() { String::new() } else { format!("\"{}\"", shapes.join(";")) };
-        Kind { key: OperatorKey { name, op_type: text(row.op_type), unit }, shapes }
+        let types: Vec<&str> =
+            row.inputs().map(|tensor| self.trace.tensors.data_type()[tensor.index()].name()).collect();
+        Kind { key: OperatorKey { name, op_type: text(row.op_type), unit }, shapes, types: types.join(";") }
     }
 
     /// The end of a call.
@@ -341,6 +354,12 @@ impl<'t> OfDevice<'t> {
             let end = start.saturating_add(duration.0);
             if is_kept(name, start, end) {
                 work.call(name, start, end);
+            }
+        }
+        if work.keeps_all() {
+            for (_, range) in self.trace.ranges.iter().filter(|(_, range)| range.thread.is_some()) {
+                let start = self.time(range.start);
+                work.mark(self.trace.strings.get(range.name), start, start.saturating_add(range.duration.0));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A rank, reduced to its collectives with the work between them, its steps and its traffic; and, for ranks that
 //! are asked about further, their operators.
 
+mod details;
 mod executed;
 mod from_database;
 mod from_result_texts;
@@ -12,18 +13,19 @@ mod period;
 mod room;
 mod segments;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, LinkRow, RankRows, StepRow, StepsOrigin, TaskSpan};
 
+pub use details::{Detail, Details, chip, details};
 pub use executed::Executed;
 pub use from_result_texts::{RESULT_TEXTS, ResultTexts, read as result_texts};
 pub use operators::{
-    Call, Kind, Launch, Operator, OperatorKey, Operators, Span, Summing, Work, can_last, each, is_of_experts,
-    operators, rows_of, tokens_of,
+    Call, Kind, Launch, Operator, OperatorKey, Operators, Ran, Span, Summing, Work, can_last, each,
+    is_of_experts, operators, rows_of, tokens_of,
 };
 
 /// The longest time that a record can claim: a year.
@@ -47,8 +49,8 @@ pub struct Recording {
     unnumbered: u64,
     /// The file that the steps were read from.
     steps_from: Option<PathBuf>,
-    /// The numbers of steps that another table has beside the one that the steps are of.
-    other_steps: BTreeSet<i32>,
+    /// The steps of other tables beside the one that the steps are of, by their numbers.
+    other_steps: BTreeMap<i32, StatedStep>,
 }
 
 /// The parts of a step as a table of steps has them, in microseconds.

@@ -8,7 +8,7 @@ use opscope_formats::reading::decimal;
 use opscope_trace::NumberMap;
 
 use super::from_text::{column, computes};
-use crate::database::{Texts, each_row, open, whole};
+use crate::database::{Texts, each_row, number, open, whole};
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
 
@@ -127,6 +127,23 @@ pub struct Kind {
     pub key: OperatorKey,
     /// Its inputs' shapes, as the profile has them.
     pub shapes: String,
+    /// Its inputs' data types, likewise.
+    pub types: String,
+}
+
+/// A computing task of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ran {
+    /// Its start by the rank's own clock, in nanoseconds.
+    pub start: i64,
+    /// Its end.
+    pub end: i64,
+    /// Its kind, by its number.
+    pub kind: u32,
+    /// The stream's number, where the profile tells.
+    pub stream: Option<i32>,
+    /// The time when its host had launched it.
+    pub launch: Launch,
 }
 
 /// Whoever takes what a rank did, record by record in no particular order.
@@ -135,13 +152,24 @@ pub trait Work {
     fn kind(&mut self, kind: Kind);
 
     /// A computing task of a kind.
-    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch);
+    fn operator(&mut self, ran: Ran);
 
     /// A copy between host and device.
     fn copy(&mut self, word: &str, start: i64, end: i64);
 
     /// A call of the framework that is kept.
     fn call(&mut self, name: &str, start: i64, end: i64);
+
+    /// Whether frequencies and marks are wanted.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+
+    /// The frequency of the AI Cores from a time on, in MHz.
+    fn frequency(&mut self, _time: i64, _megahertz: f64) {}
+
+    /// A range or moment that the program marked.
+    fn mark(&mut self, _name: &str, _start: i64, _end: i64) {}
 }
 
 /// Hands on what a rank did. Operators that can't be read are missing, as reading the rank has told already; returned is
@@ -186,14 +214,14 @@ impl Work for Summing {
         self.kinds.push((kind.key, rows, Operator::default()));
     }
 
-    fn operator(&mut self, kind: usize, start: i64, end: i64, launch: Launch) {
-        let Some((_, rows, operator)) = self.kinds.get_mut(kind).filter(|_| can_last(start, end)) else {
-            return;
-        };
+    fn operator(&mut self, ran: Ran) {
+        let Ran { start, end, kind, launch, .. } = ran;
+        let known = self.kinds.get_mut(kind as usize).filter(|_| can_last(start, end));
+        let Some((_, rows, operator)) = known else { return };
         operator.count += 1;
         operator.total_ns = operator.total_ns.saturating_add(end - start);
         operator.rows = operator.rows.saturating_add(*rows);
-        self.found.spans.push(Span { start, end, key: kind as u32, launch });
+        self.found.spans.push(Span { start, end, key: kind, launch });
     }
 
     fn copy(&mut self, _: &str, start: i64, end: i64) {
@@ -286,7 +314,27 @@ fn from_database(
             work.call(name, start, end);
         }
     });
-    broken.or(calls.err())
+    let told = if work.keeps_all() { marks_of_database(database, &texts, work) } else { Ok(()) };
+    broken.or(calls.err()).or(told.err())
+}
+
+/// Hands on frequencies and marks.
+fn marks_of_database(
+    database: &rusqlite::Connection,
+    texts: &Texts,
+    work: &mut dyn Work,
+) -> rusqlite::Result<()> {
+    each_row(database, "AICORE_FREQ", &["timestampNs", "freq"], |row| {
+        if let (Some(time), Some(megahertz)) = (whole(row, 0), number(row, 1)) {
+            work.frequency(time, megahertz);
+        }
+    })?;
+    each_row(database, "MSTX_EVENTS", &["message", "startNs", "endNs"], |row| {
+        if let Some(start) = whole(row, 1) {
+            // A mark of one moment has no end in some versions.
+            work.mark(texts.get(whole(row, 0)), start, whole(row, 2).unwrap_or(start));
+        }
+    })
 }
 
 /// Hands on the device's tasks.
@@ -298,26 +346,28 @@ fn tasks_of_database(
     operators: &mut u64,
 ) -> rusqlite::Result<()> {
     let mut infos = NumberMap::default();
-    let mut places: BTreeMap<[i64; 4], usize> = BTreeMap::new();
-    let columns = ["globalTaskId", "name", "opType", "taskType", "inputShapes"];
+    let mut places: BTreeMap<[i64; 5], u32> = BTreeMap::new();
+    let columns = ["globalTaskId", "name", "opType", "taskType", "inputShapes", "inputDataTypes"];
     each_row(database, "COMPUTE_TASK_INFO", &columns, |row| {
         let id = |column| whole(row, column).unwrap_or(-1);
-        let next = places.len();
-        let place = *places.entry([id(1), id(2), id(3), id(4)]).or_insert_with(|| {
+        let next = places.len() as u32;
+        let place = *places.entry([id(1), id(2), id(3), id(4), id(5)]).or_insert_with(|| {
             let text = |column| texts.get(Some(id(column))).to_owned();
             let key = OperatorKey { name: text(1), op_type: text(2), unit: text(3) };
-            work.kind(Kind { key, shapes: text(4) });
+            work.kind(Kind { key, shapes: text(4), types: text(5) });
             next
         });
         infos.insert(id(0), place);
     })?;
-    each_row(database, "TASK", &["globalTaskId", "startNs", "endNs", "taskType", "connectionId"], |row| {
+    let columns = ["globalTaskId", "startNs", "endNs", "taskType", "connectionId", "streamId"];
+    each_row(database, "TASK", &columns, |row| {
         let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
         match whole(row, 0).and_then(|id| infos.get(&id)) {
             Some(kind) => {
                 *operators += u64::from(can_last(start, end));
                 let launched = whole(row, 4).and_then(|connection| launches.get(&connection).copied());
-                work.operator(*kind, start, end, Launch::at(launched));
+                let stream = whole(row, 5).and_then(|number| i32::try_from(number).ok());
+                work.operator(Ran { start, end, kind: *kind, stream, launch: Launch::at(launched) });
             }
             None => {
                 let word = texts.get(whole(row, 3));
@@ -348,9 +398,10 @@ fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
     let place = |name| column(&headings, name);
     let (start, duration) = (place("Start Time(us)")?, place("Duration(us)")?);
     let (name, op_type, unit) = (place("Name")?, place("Type")?, place("Accelerator Core")?);
-    let shapes = place("Input Shapes");
+    let (shapes, types) = (place("Input Shapes"), place("Input Data Types"));
+    let stream = place("Stream ID").or_else(|| place("Stream Id"));
     let mut row = csv::ByteRecord::new();
-    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
+    let mut kinds: BTreeMap<Kind, u32> = BTreeMap::new();
     while reader.read_byte_record(&mut row).ok()? {
         if !row.get(unit).is_some_and(computes) {
             continue;
@@ -359,13 +410,16 @@ fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
         let time = |column: usize| row.get(column).and_then(|text| decimal::from_micros(text).ok());
         if let (Some(start), Some(duration)) = (time(start), time(duration)) {
             let key = OperatorKey { name: text(name), op_type: text(op_type), unit: text(unit) };
-            let kind = Kind { key, shapes: shapes.map(text).unwrap_or_default() };
-            let next = kinds.len();
-            let number = *kinds.entry(kind).or_insert_with_key(|kind| {
+            let [shapes, types] = [shapes, types].map(|column| column.map(text).unwrap_or_default());
+            let kind = Kind { key, shapes, types };
+            let next = kinds.len() as u32;
+            let kind = *kinds.entry(kind).or_insert_with_key(|kind| {
                 work.kind(kind.clone());
                 next
             });
-            work.operator(number, start.0, start.0.saturating_add(duration.0), Launch::UNTOLD);
+            let stream = stream.and_then(|column| text(column).trim().parse().ok());
+            let (start, end) = (start.0, start.0.saturating_add(duration.0));
+            work.operator(Ran { start, end, kind, stream, launch: Launch::UNTOLD });
         }
     }
     Some(())

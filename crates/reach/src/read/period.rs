@@ -85,7 +85,7 @@ pub fn stretches_without_step(recording: &Recording) -> Vec<(i64, i64)> {
 /// Enters steps for stretches without any, by numbers that another table has of them; false where it hasn't as many.
 pub fn fill_stretches(recording: &mut Recording, stretches: &[(i64, i64)]) -> bool {
     let told: BTreeSet<i32> = recording.steps.iter().map(|step| step.step).collect();
-    let lacking: Vec<i32> = recording.other_steps.difference(&told).copied().collect();
+    let lacking: Vec<i32> = recording.other_steps.keys().copied().filter(|it| !told.contains(it)).collect();
     if lacking.len() != stretches.len() {
         return false;
     }

@@ -9,8 +9,8 @@ use super::SetError;
 use super::open::Set;
 use super::table::Row;
 use super::tables::{
-    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
-    StepLine,
+    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, FrequencyLine, LinkLine, LossLine, MarkLine,
+    OperatorLine, RankLine, StepLine,
 };
 use super::whole::{
     self, AccountLine, ArrivalLine, ClockLine, CostLine, GroupLine, InstanceLine, MemberLine, SuspectLine,
@@ -36,7 +36,7 @@ fn of<R: Row>() -> Known {
 }
 
 /// All tables, by their names.
-fn known() -> [Known; 18] {
+fn known() -> [Known; 20] {
     [
         of::<AccountLine>(),
         of::<ArrivalLine>(),
@@ -47,10 +47,12 @@ fn known() -> [Known; 18] {
         of::<CostLine>(),
         of::<EndLine>(),
         of::<ExpertLine>(),
+        of::<FrequencyLine>(),
         of::<GroupLine>(),
         of::<InstanceLine>(),
         of::<LinkLine>(),
         of::<LossLine>(),
+        of::<MarkLine>(),
         of::<MemberLine>(),
         of::<OperatorLine>(),
         of::<RankLine>(),

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use opscope_files::{Batch, Draft};
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding, Type as PhysicalType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
 
 use super::table::{Row, Texts, read_column, rows_of};
 use super::{SCHEMA, SetError};
@@ -55,13 +56,20 @@ impl<R: Row> TableFile<R> {
             opscope_files::create_folder(folder)?;
             let draft = BufWriter::new(Draft::new(folder)?);
             let version = KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA.to_string());
-            let properties = WriterProperties::builder()
+            let schema = R::schema()?;
+            let mut properties = WriterProperties::builder()
                 .set_compression(Compression::SNAPPY)
                 .set_statistics_enabled(EnabledStatistics::Page)
                 .set_max_row_group_row_count(Some(ROWS_OF_GROUP))
                 .set_created_by(format!("opscope {}", env!("CARGO_PKG_VERSION")))
                 .set_key_value_metadata(Some(vec![version]));
-            SerializedFileWriter::new(draft, R::schema()?, Arc::new(properties.build()))
+            for column in schema.get_fields().iter().filter(|column| is_time(column)) {
+                let column = ColumnPath::from(column.name());
+                properties = properties
+                    .set_column_dictionary_enabled(column.clone(), false)
+                    .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+            }
+            SerializedFileWriter::new(draft, schema, Arc::new(properties.build()))
         };
         let writer = begin().map_err(|error: ParquetError| SetError::unwritable(&path, error))?;
         Ok(Self { path, writer, waiting: Vec::new(), texts: Texts::default(), rows: 0 })
@@ -106,6 +114,11 @@ impl<R: Row> TableFile<R> {
         let (draft, bytes) = end().map_err(|error: ParquetError| SetError::unwritable(&path, error))?;
         Ok(WholeFile { path, draft, rows, bytes })
     }
+}
+
+/// Whether a column has times or lengths in nanoseconds: they seldom repeat, and differ by little from the row before.
+fn is_time(column: &Type) -> bool {
+    column.name().ends_with("_ns") && column.get_physical_type() == PhysicalType::INT64
 }
 
 impl WholeFile {

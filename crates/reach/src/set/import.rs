@@ -13,15 +13,19 @@ use super::manifest::{self, DeclaredGroup, Fingerprint, Keep, Manifest, PartFile
 use super::open::saying_of;
 use super::table::{Row, Texts};
 use super::tables::{
-    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine, OperatorLine, RankLine,
-    StepLine,
+    CallLine, CollectiveLine, CopyLine, EndLine, ExpertLine, FrequencyLine, LinkLine, LossLine, MarkLine,
+    OperatorLine, RankLine, StepLine,
 };
-use super::{RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, lines, whole};
+use super::{
+    RANKS_OF_BLOCK, SCHEMA, SetError, block_folder, bucket_folder, bucket_of, leftovers, lines, own_work,
+    whole,
+};
 use crate::discover::collected;
 use crate::discover::jobs::{Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Role, discover};
-use crate::error::{Loss, ReachError};
-use crate::read::{self, Executed};
+use crate::doubles::refuse_at_once;
+use crate::error::{Loss, LossReason, ReachError};
+use crate::read::{self, Details, Executed, Ran};
 use crate::rows::RankRows;
 use crate::{Progress, Stage};
 
@@ -92,6 +96,7 @@ pub fn import(
     }
     progress(Stage::Looking);
     let mut discovery = discover(paths)?;
+    refuse_at_once(&discovery, stop)?;
     let doubts = std::mem::take(&mut discovery.losses);
     let chosen = |it: &Collection| options.shard.is_none_or(|shard| shard.has(it.rank));
     let mut collections: Vec<&Collection> = discovery.collections.iter().filter(|it| chosen(it)).collect();
@@ -115,6 +120,7 @@ pub fn import(
         progress,
         done: 0,
         all: collections.len(),
+        written: Vec::new(),
     };
     for ranks in collections.chunk_by(|a, b| a.rank / RANKS_OF_BLOCK == b.rank / RANKS_OF_BLOCK) {
         work.part(ranks, &mut imported)?;
@@ -125,6 +131,8 @@ pub fn import(
         imported.why_not_whole = Some(STILL_MISSING.to_owned());
         return Ok(imported);
     }
+    let own: Vec<String> = work.written;
+    leftovers::remove(set, &options.run, &own)?;
     let opened = super::open::Set::open(set, Some(&options.run))?;
     imported.missing = opened.discovery().missing();
     // Others may have ended meanwhile.
@@ -138,7 +146,10 @@ pub fn import(
         () if waits_for_others => Some(STILL_MISSING.to_owned()),
         () if opened.keep() == Keep::Summary => Some("collectives aren't kept".to_owned()),
         () => match whole::write(opened, stop, progress) {
-            Ok(()) => None,
+            Ok(()) => {
+                leftovers::remove(set, &options.run, &["whole".to_owned()])?;
+                None
+            }
             // A run without anything to compare is a set all the same.
             Err(error @ ReachError::NothingMatched { .. }) => Some(error.to_string()),
             Err(error) => return Err(error),
@@ -200,6 +211,8 @@ struct Importer<'i> {
     progress: &'i Progress<'i>,
     done: usize,
     all: usize,
+    /// The names of the parts that were written.
+    written: Vec<String>,
 }
 
 /// All that a set keeps of a rank.
@@ -207,7 +220,11 @@ struct ReadRank<'c> {
     collection: &'c Collection,
     rows: RankRows,
     losses: Vec<Loss>,
-    done: Executed,
+    /// What it did, where that is kept.
+    done: Option<Executed>,
+    /// The details of its collectives, where these are kept.
+    details: Details,
+    chip: String,
 }
 
 impl Importer<'_> {
@@ -254,22 +271,34 @@ impl Importer<'_> {
             *sums = (sums.0 + file.rows, sums.1 + file.bytes);
         }
         imported.ranks.extend(manifest.ranks.keys());
+        self.written.push(manifest.name());
         // Whoever waits for it holds the file all the same.
         let _ = std::fs::remove_file(&lock);
         Ok(())
     }
 
     fn read<'c>(&self, collection: &'c Collection) -> ReadRank<'c> {
-        let mut done = Executed::default();
+        let nothing = || ReadRank {
+            collection,
+            rows: RankRows::default(),
+            losses: Vec::new(),
+            done: None,
+            details: Details::default(),
+            chip: String::new(),
+        };
         if self.stop.is_wanted() {
-            return ReadRank { collection, rows: RankRows::default(), losses: Vec::new(), done };
+            return nothing();
         }
         let (rows, mut losses) = read::rank(collection);
-        if self.options.keep == Keep::All {
+        let done = (self.options.keep == Keep::All).then(|| {
+            let mut done = Executed::default();
             losses.extend(read::each(collection, &mut done));
             done.sort();
-        }
-        ReadRank { collection, rows, losses, done }
+            done
+        });
+        let has_collectives = self.options.keep >= Keep::Communication;
+        let details = if has_collectives { read::details(collection) } else { Details::default() };
+        ReadRank { rows, losses, done, details, chip: read::chip(collection), ..nothing() }
     }
 
     /// The manifest of a part, without its files.
@@ -321,6 +350,8 @@ struct PartWriter<'s> {
     copies: TableFile<CopyLine>,
     calls: TableFile<CallLine>,
     experts: TableFile<ExpertLine>,
+    frequencies: TableFile<FrequencyLine>,
+    marks: TableFile<MarkLine>,
     losses: TableFile<LossLine>,
     collectives: Vec<CollectiveLine>,
     types: Texts,
@@ -347,6 +378,8 @@ impl<'s> PartWriter<'s> {
             copies: file(set, run, &block, &name)?,
             calls: file(set, run, &block, &name)?,
             experts: file(set, run, &block, &name)?,
+            frequencies: file(set, run, &block, &name)?,
+            marks: file(set, run, &block, &name)?,
             losses: file(set, run, &block, &name)?,
             collectives: Vec::new(),
             types: Texts::default(),
@@ -363,18 +396,23 @@ impl<'s> PartWriter<'s> {
         keep: Keep,
         losses: &mut Vec<Loss>,
     ) -> Result<(), SetError> {
-        let ReadRank { collection, rows, losses: lost, done } = read;
+        let ReadRank { collection, rows, losses: lost, done, details, chip } = read;
         let rank = collection.rank as i32;
-        self.push_rank(collection, &rows, lost.len(), discovery)?;
-        let steps = lines::steps(rank, &rows, &mut self.steps.texts);
+        self.push_rank(collection, &rows, &lost, &chip, discovery)?;
+        let copied = done.as_ref().map(|done| own_work::of_steps(&rows, done));
+        let steps = lines::steps(rank, &rows, copied.as_deref(), &mut self.steps.texts);
         steps.into_iter().try_for_each(|line| self.steps.push(line))?;
         lines::ends(rank, &rows).into_iter().try_for_each(|line| self.ends.push(line))?;
         let links = lines::links(rank, &rows, &mut self.links.texts);
         links.into_iter().try_for_each(|line| self.links.push(line))?;
         if keep >= Keep::Communication {
-            self.collectives.extend(lines::collectives(rank, &rows, &mut self.types));
+            let own = done.as_ref().map(|done| own_work::of_collectives(&rows, done));
+            let lines = lines::collectives(rank, &rows, &details, own.as_deref(), &mut self.types);
+            self.collectives.extend(lines);
         }
-        self.push_done(rank, &rows, &done)?;
+        if let Some(done) = &done {
+            self.push_done(rank, &rows, done)?;
+        }
         lost.iter().try_for_each(|loss| self.lose(loss))?;
         losses.extend(lost);
         Ok(())
@@ -384,7 +422,8 @@ impl<'s> PartWriter<'s> {
         &mut self,
         collection: &Collection,
         rows: &RankRows,
-        losses: usize,
+        losses: &[Loss],
+        chip: &str,
         discovery: &Discovery,
     ) -> Result<(), SetError> {
         let place = |role| place_in(discovery, role, collection.rank);
@@ -412,7 +451,9 @@ impl<'s> PartWriter<'s> {
             frequency_mhz: rows.frequency_mhz,
             first_ns: starts.chain(begins).min(),
             last_ns: ends.chain(rows.finishes.iter().map(|it| it.end_ns)).max(),
-            losses: losses as i64,
+            losses: losses.len() as i64,
+            chip: texts.enter(chip),
+            state: texts.enter(state_of(losses)),
         };
         self.ranks.push(line)
     }
@@ -424,9 +465,8 @@ impl<'s> PartWriter<'s> {
             .iter()
             .map(|kind| {
                 let tokens = read::is_of_experts(&kind.key.op_type).then(|| read::tokens_of(&kind.shapes));
-                let [name, op_type, unit, shapes] =
-                    [&kind.key.name, &kind.key.op_type, &kind.key.unit, &kind.shapes]
-                        .map(|text| texts.enter(text));
+                let of_kind = [&kind.key.name, &kind.key.op_type, &kind.key.unit, &kind.shapes, &kind.types];
+                let [name, op_type, unit, shapes, types] = of_kind.map(|text| texts.enter(text));
                 let rows = read::rows_of(&kind.shapes) as i64;
                 (
                     OperatorLine {
@@ -440,17 +480,23 @@ impl<'s> PartWriter<'s> {
                         shapes,
                         rows,
                         launched_ns: None,
+                        gap_ns: None,
+                        stream: None,
+                        types,
                     },
                     tokens,
                 )
             })
             .collect();
         let mut products: BTreeMap<i32, i32> = BTreeMap::new();
-        for &(start_ns, end, kind, launch) in &done.operators {
+        let mut busy_until: Option<i64> = None;
+        for &Ran { start: start_ns, end, kind, stream, launch } in &done.operators {
             let Some((line, tokens)) = kinds.get(kind as usize) else { continue };
             let (step, duration_ns) = (rows.step_at(start_ns), end - start_ns);
-            let launched_ns = launch.time();
-            self.operators.push(OperatorLine { step, start_ns, duration_ns, launched_ns, ..*line })?;
+            let (launched_ns, gap_ns) = (launch.time(), busy_until.map(|until| (start_ns - until).max(0)));
+            busy_until = busy_until.max(Some(end));
+            let line = OperatorLine { step, start_ns, duration_ns, launched_ns, gap_ns, stream, ..*line };
+            self.operators.push(line)?;
             if let Some(tokens) = tokens {
                 let next = products.entry(step).or_default();
                 self.experts.push(ExpertLine {
@@ -471,6 +517,13 @@ impl<'s> PartWriter<'s> {
         for (start_ns, end, name) in &done.calls {
             let name = self.calls.texts.enter(name);
             self.calls.push(CallLine { rank, name, start_ns: *start_ns, duration_ns: end - start_ns })?;
+        }
+        for &(start_ns, megahertz) in &done.frequencies {
+            self.frequencies.push(FrequencyLine { rank, start_ns, megahertz })?;
+        }
+        for (start_ns, end, name) in &done.marks {
+            let name = self.marks.texts.enter(name);
+            self.marks.push(MarkLine { rank, name, start_ns: *start_ns, duration_ns: end - start_ns })?;
         }
         Ok(())
     }
@@ -513,6 +566,8 @@ impl<'s> PartWriter<'s> {
         files.push(self.copies.finish()?);
         files.push(self.calls.finish()?);
         files.push(self.experts.finish()?);
+        files.push(self.frequencies.finish()?);
+        files.push(self.marks.finish()?);
         files.push(self.losses.finish()?);
         self.manifest.files = part_files(self.set, &files);
         let _held = lock_commits(folder)?;
@@ -527,6 +582,16 @@ impl<'s> PartWriter<'s> {
         WholeFile::name_all(files)?;
         manifest::write_json(&folder.join(format!("{}.json", self.manifest.name())), &self.manifest)?;
         Ok(self.manifest)
+    }
+}
+
+/// The state of a rank with these losses.
+fn state_of(losses: &[Loss]) -> &'static str {
+    let has = |reason| losses.iter().any(|loss| loss.reason == reason);
+    match () {
+        () if has(LossReason::Empty) => "empty",
+        () if has(LossReason::Damaged) => "damaged",
+        () => "whole",
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use super::own_work::{Copied, OwnWork};
 use super::table::Texts;
-use super::tables::{CollectiveLine, EndLine, LinkLine, StepLine};
+use super::tables::{CollectiveLine, CollectivePart, EndLine, LinkLine, StepLine};
+use crate::read::{Detail, Details};
 use crate::rows::{
     CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin, Transport,
 };
 
-/// A rank's steps.
-pub fn steps(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<StepLine> {
+/// A rank's steps, with their copies where these are known.
+pub fn steps(rank: i32, rows: &RankRows, copied: Option<&[Copied]>, texts: &mut Texts) -> Vec<StepLine> {
     let origin = texts.enter(rows.origin.name());
     let compute: BTreeMap<i32, i64> = rows.compute_ns.iter().copied().collect();
     let mut lines = Vec::with_capacity(rows.steps.len());
@@ -19,6 +21,9 @@ pub fn steps(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<StepLine> {
     }
     for (place, step) in rows.steps.iter().enumerate() {
         let parts = || of_steps.get(&step.step).into_iter().flatten().copied();
+        let (communication_ns, exposed_ns) =
+            (covered(parts()), parts().fold(0, |sum: i64, row| sum.saturating_add(row.exposed_ns)));
+        let copied = copied.and_then(|all| all.get(place));
         let receives = parts().filter(|row| row.kind == CollectiveType::Receive);
         lines.push(StepLine {
             rank,
@@ -28,11 +33,14 @@ pub fn steps(rank: i32, rows: &RankRows, texts: &mut Texts) -> Vec<StepLine> {
             duration_ns: step.duration_ns,
             preparing_ns: step.preparing_ns,
             compute_ns: compute.get(&step.step).copied().unwrap_or(0),
-            communication_ns: covered(parts()),
-            exposed_ns: parts().fold(0, |sum: i64, row| sum.saturating_add(row.exposed_ns)),
+            communication_ns,
+            exposed_ns,
             receive_ns: receives.fold(0, |sum: i64, row| sum.saturating_add(row.duration_ns)),
             idle_ns: rows.idle_ns.get(place).copied().unwrap_or(0),
             origin,
+            overlapped_ns: communication_ns.saturating_sub(exposed_ns).max(0),
+            copy_ns: copied.map(|it| it.copy_ns),
+            exposed_copy_ns: copied.map(|it| it.exposed_ns),
         });
     }
     lines
@@ -63,31 +71,46 @@ pub fn ends(rank: i32, rows: &RankRows) -> Vec<EndLine> {
     lines.into_values().collect()
 }
 
-/// A rank's parts in collectives.
-pub fn collectives<'r>(
+/// A rank's parts in collectives, with their details, and the parts of the work before each where these are known.
+pub fn collectives(
     rank: i32,
-    rows: &'r RankRows,
+    rows: &RankRows,
+    details: &Details,
+    own: Option<&[OwnWork]>,
     texts: &mut Texts,
-) -> impl Iterator<Item = CollectiveLine> + use<'r> {
-    let words: BTreeMap<CollectiveType, _> =
-        rows.collectives.iter().map(|row| (row.kind, texts.enter(row.kind.name()))).collect();
-    rows.collectives.iter().enumerate().map(move |(place, row)| CollectiveLine {
-        rank,
-        place: place as i32,
-        step: row.step,
-        group_key: row.group_key as i64,
-        sequence: row.sequence,
-        r#type: words[&row.kind],
-        start_ns: row.start_ns,
-        duration_ns: row.duration_ns,
-        segment_ns: row.segment_ns,
-        pred: row.pred.map(|pred| pred as i32),
-        bytes: row.bytes as i64,
-        peer: row.peer.map(|peer| peer as i32),
-        exposed_ns: row.exposed_ns,
-        exposed_start_ns: row.exposed_start_ns,
-        exposed_longest_ns: row.exposed_longest_ns,
-    })
+) -> Vec<CollectiveLine> {
+    let nothing = Detail::default();
+    let mut line = |(place, row): (usize, &CollectiveRow)| {
+        let detail = details.of(row).unwrap_or(&nothing);
+        let own = |part: fn(&OwnWork) -> i64| own.and_then(|all| all.get(place)).map(part).into();
+        CollectiveLine {
+            rank,
+            place: place as i32,
+            step: row.step,
+            group_key: row.group_key as i64,
+            sequence: row.sequence,
+            r#type: texts.enter(row.kind.name()),
+            start_ns: row.start_ns,
+            duration_ns: row.duration_ns,
+            segment_ns: row.segment_ns,
+            pred: row.pred.map(|pred| pred as i32),
+            bytes: row.bytes as i64,
+            peer: row.peer.map(|peer| peer as i32),
+            exposed_ns: row.exposed_ns,
+            exposed_start_ns: row.exposed_start_ns,
+            exposed_longest_ns: row.exposed_longest_ns,
+            data_type: texts.enter(&detail.data_type),
+            algorithm: texts.enter(&detail.algorithm),
+            transit_ns: detail.transit_ns.into(),
+            wait_ns: detail.wait_ns.into(),
+            sync_ns: detail.sync_ns.into(),
+            compute_ns: own(|it| it.compute_ns),
+            ai_cpu_ns: own(|it| it.ai_cpu_ns),
+            copy_ns: own(|it| it.copy_ns),
+            host_ns: own(|it| it.host_ns),
+        }
+    };
+    rows.collectives.iter().enumerate().map(&mut line).collect()
 }
 
 /// A rank's traffic.
@@ -128,7 +151,7 @@ pub fn take_end(rows: &mut RankRows, line: &EndLine) {
 }
 
 /// A line as the rank's part in a collective.
-pub fn to_collective(line: &CollectiveLine, texts: &Texts) -> CollectiveRow {
+pub fn to_collective(line: &CollectivePart, texts: &Texts) -> CollectiveRow {
     CollectiveRow {
         group_key: line.group_key as u64,
         sequence: line.sequence,

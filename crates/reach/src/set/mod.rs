@@ -20,6 +20,8 @@
 //! import                     parts from folders
 //!   catalog                  all tables with their files, for engines
 //!   whole                    tables over all ranks, once all parts are there
+//!   leftovers                files that no manifest names
+//!   own_work                 a rank's work between collectives, by what was under way
 //!   open                     ranks from parts
 //!     lines                  a rank's rows as lines of tables, and back
 //!     manifest               what a part holds
@@ -29,9 +31,11 @@
 pub(crate) mod catalog;
 pub(crate) mod file;
 pub(crate) mod import;
+mod leftovers;
 pub(crate) mod lines;
 pub(crate) mod manifest;
 pub(crate) mod open;
+mod own_work;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod whole;
@@ -56,14 +60,16 @@ pub enum SetError {
     /// The folder isn't a set.
     #[error("{0}: a folder with other things in it, and no set; give a new or empty folder for the set")]
     NoSet(PathBuf),
-    /// A set is to be read, and there is none.
-    #[error("{path}: {why}; opscope cluster import FOLDER -o SET makes one of the profiles of all ranks")]
-    Absent {
-        /// The path.
-        path: PathBuf,
-        /// The reason.
-        why: &'static str,
-    },
+    /// A set is to be read, and the path is something else.
+    #[error(
+        "{0}: this is no set; opscope cluster import FOLDER -o SET makes one of the profiles of all ranks"
+    )]
+    Other(PathBuf),
+    /// A set is to be read, and the path is none.
+    #[error(
+        "{0}: there is nothing here; opscope cluster import FOLDER -o SET makes one of the profiles of all ranks"
+    )]
+    Absent(PathBuf),
     /// The set is newer than this program.
     #[error(
         "{path}: a set of version {found}, written by {by}; this program reads up to version {SCHEMA}: use that one"

@@ -8,8 +8,8 @@ use super::lines;
 use super::manifest::{self, Keep, Manifest, PartFile};
 use super::table::{Row, Texts};
 use super::tables::{
-    CallLine, CollectiveGroup, CollectiveLine, CopyLine, EndLine, ExpertLine, LinkLine, LossLine,
-    OperatorLine, RankLine, StepLine,
+    CallLine, CollectiveGroup, CollectivePart, CopyLine, EndLine, ExpertLine, LinkLine, LossLine,
+    OperatorSpan, RankLine, StepLine,
 };
 use super::{SetError, is_set};
 use crate::discover::collected;
@@ -17,7 +17,7 @@ use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::ExpertRow;
-use crate::read::{Kind, Launch, OperatorKey, Operators, Summing, Work, can_last};
+use crate::read::{Kind, Launch, OperatorKey, Operators, Ran, Summing, Work, can_last};
 use crate::rows::{CollectiveType, RankRows};
 use crate::run::{Outline, Run};
 
@@ -50,8 +50,8 @@ impl Set {
     /// When it isn't there, is of a later version, or a file that a manifest names is missing or has another length.
     pub fn open(path: &Path, run: Option<&str>) -> Result<Self, SetError> {
         if !is_set(path) {
-            let why = if path.exists() { "this is no set" } else { "there is nothing here" };
-            return Err(SetError::Absent { path: path.to_owned(), why });
+            let why = if path.exists() { SetError::Other } else { SetError::Absent };
+            return Err(why(path.to_owned()));
         }
         let run = manifest::chosen_run(path, run)?;
         let parts = manifest::manifests(path, &run)?;
@@ -77,6 +77,15 @@ impl Set {
     /// The least that is kept of any rank.
     pub fn keep(&self) -> Keep {
         self.parts.iter().map(|part| part.keep).min().unwrap_or_default()
+    }
+
+    /// Files of the run that lie among those of its tables, and that no manifest names: engines that read all files of
+    /// a folder count their rows as well.
+    ///
+    /// # Errors
+    /// When a manifest can't be read.
+    pub fn unnamed_files(&self) -> Result<Vec<PathBuf>, SetError> {
+        super::leftovers::find(&self.path, &self.run)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -244,7 +253,7 @@ impl Set {
         })?;
         let mut run = Run::with_room(&self.discovery, outline);
         let missing = |rank: u32| format!("collectives of rank {rank} are missing or twice there");
-        self.each(|line: &CollectiveLine, texts| {
+        self.each(|line: &CollectivePart, texts| {
             let lengths = [line.duration_ns, line.exposed_ns, line.exposed_longest_ns];
             let can_be = [line.start_ns, line.exposed_start_ns].into_iter().all(can_begin)
                 && lengths.into_iter().all(can_last_so_long)
@@ -260,7 +269,7 @@ impl Set {
         // A file may have changed between the counting and this.
         match (0..ranks.len()).find(|&rank| !run.is_placed(rank)) {
             Some(rank) => {
-                Err(SetError::unreadable(&self.path.join(CollectiveLine::TABLE), missing(ranks[rank])))
+                Err(SetError::unreadable(&self.path.join(CollectivePart::TABLE), missing(ranks[rank])))
             }
             None => Ok(run),
         }
@@ -279,11 +288,11 @@ impl Set {
         let mut sums = Summing::default();
         let mut kinds: BTreeMap<
             (super::table::Text, super::table::Text, super::table::Text, super::table::Text),
-            usize,
+            u32,
         > = BTreeMap::new();
         let mut texts = Texts::default();
-        for path in self.files(OperatorLine::TABLE, &parts) {
-            for line in file::read::<OperatorLine>(&path, Some(rank), &mut texts)? {
+        for path in self.files(OperatorSpan::TABLE, &parts) {
+            for line in file::read::<OperatorSpan>(&path, Some(rank), &mut texts)? {
                 if line.rank != rank as i32
                     || !can_last(line.start_ns, line.start_ns.saturating_add(line.duration_ns))
                 {
@@ -294,11 +303,13 @@ impl Set {
                     *kinds.entry((line.name, line.r#type, line.unit, line.shapes)).or_insert_with(|| {
                         let [name, op_type, unit, shapes] = [line.name, line.r#type, line.unit, line.shapes]
                             .map(|text| texts.get(text).to_owned());
-                        sums.kind(Kind { key: OperatorKey { name, op_type, unit }, shapes });
-                        next
+                        let types = String::new();
+                        sums.kind(Kind { key: OperatorKey { name, op_type, unit }, shapes, types });
+                        next as u32
                     });
                 let end = line.start_ns.saturating_add(line.duration_ns);
-                sums.operator(kind, line.start_ns, end, Launch::at(line.launched_ns));
+                let (start, launch) = (line.start_ns, Launch::at(line.launched_ns));
+                sums.operator(Ran { start, end, kind, stream: None, launch });
             }
         }
         for path in self.files(CopyLine::TABLE, &parts) {

@@ -94,6 +94,34 @@ macro_rules! numbers {
 
 numbers!(i32 as Int32Type, i64 as Int64Type, f64 as DoubleType);
 
+/// A number that may not be told, in the place of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told(i64);
+
+impl Told {
+    /// Nothing.
+    pub const NOTHING: Self = Self(i64::MIN);
+}
+
+impl From<Option<i64>> for Told {
+    fn from(number: Option<i64>) -> Self {
+        number.map_or(Self::NOTHING, Self)
+    }
+}
+
+impl Cell for Told {
+    type Stored = Int64Type;
+    const MAY_BE_MISSING: bool = true;
+
+    fn store(self, _: &Texts) -> Option<i64> {
+        (self != Self::NOTHING).then_some(self.0)
+    }
+
+    fn load(stored: Option<i64>, _: &mut Texts) -> Self {
+        stored.into()
+    }
+}
+
 impl Cell for Text {
     type Stored = parquet::data_type::ByteArrayType;
     const MEANS: Option<LogicalType> = Some(LogicalType::String);

@@ -1,7 +1,7 @@
 //! The tables of a set. Each rank's rows stand together and in the order of their starts, but for collectives, which
 //! stand by group and number so that all parts of one lie together.
 
-use super::table::{Text, table};
+use super::table::{Text, Told, table};
 
 table! {
     /// A rank.
@@ -46,6 +46,10 @@ table! {
         last_ns: Option<i64>,
         /// The number of its records that were lost or doubted.
         losses: i64,
+        /// The name of its chip; empty where the profile doesn't tell.
+        chip: Text,
+        /// `whole`, `damaged` where files of it could be read in part only, or `empty`.
+        state: Text,
     }
 }
 
@@ -76,6 +80,12 @@ table! {
         idle_ns: i64,
         /// The source of the rank's steps: its profile, the period of its collectives (`inferred`), or none (`whole`).
         origin: Text,
+        /// The time in collectives that computing hides.
+        overlapped_ns: i64,
+        /// The time under copies between host and device, where operators are kept.
+        copy_ns: Option<i64>,
+        /// The part of that which no task and no collective hides.
+        exposed_copy_ns: Option<i64>,
     }
 }
 
@@ -130,6 +140,83 @@ table! {
         exposed_start_ns: i64,
         /// The length of that stretch.
         exposed_longest_ns: i64,
+        /// The elements' type, by the vendor's name; empty where the profile doesn't tell.
+        data_type: Text,
+        /// The vendor's word for the way of the data; likewise.
+        algorithm: Text,
+        /// The time under transfers, by the vendor's analysis.
+        transit_ns: Told,
+        /// The time under waiting, by the same.
+        wait_ns: Told,
+        /// The part of that before the first transfer.
+        sync_ns: Told,
+        /// Of the rank's own work before it: the time under computing tasks but for those of the AI CPU, where operators
+        /// are kept.
+        compute_ns: Told,
+        /// The time under tasks of the AI CPU and no other.
+        ai_cpu_ns: Told,
+        /// The time under copies between host and device and no task.
+        copy_ns: Told,
+        /// The time in gaps whose next task started as soon as its host had launched it.
+        host_ns: Told,
+    }
+}
+
+table! {
+    /// The columns of a rank's part in a collective that are judged: only read.
+    CollectivePart in "collectives" {
+        /// The rank.
+        rank: i32,
+        /// How manieth of the rank's collectives it is, by their starts.
+        place: i32,
+        /// The step.
+        step: i32,
+        /// The group, by the number that the vendor's tools give its name.
+        group_key: i64,
+        /// The number in the group, as the rank counts.
+        sequence: i32,
+        /// The operation.
+        r#type: Text,
+        /// Its start by the rank's clock.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+        /// The rank's own work before it.
+        segment_ns: i64,
+        /// The rank's collective, by its place, after which that work began.
+        pred: Option<i32>,
+        /// The rank's contribution, in bytes.
+        bytes: i64,
+        /// The other side of a send or receive, by its place in the group.
+        peer: Option<i32>,
+        /// Time that no computing hides.
+        exposed_ns: i64,
+        /// The begin of the longest such stretch.
+        exposed_start_ns: i64,
+        /// The length of that stretch.
+        exposed_longest_ns: i64,
+    }
+}
+
+table! {
+    /// The columns of a computing task by which ranks are compared: only read.
+    OperatorSpan in "operators" {
+        /// The rank.
+        rank: i32,
+        /// Its start.
+        start_ns: i64,
+        /// Its length.
+        duration_ns: i64,
+        /// The operator's name.
+        name: Text,
+        /// The operator's type.
+        r#type: Text,
+        /// The unit that it ran on.
+        unit: Text,
+        /// Its inputs' shapes.
+        shapes: Text,
+        /// The time when its host had launched it, where the profile tells.
+        launched_ns: Option<i64>,
     }
 }
 
@@ -192,6 +279,12 @@ table! {
         rows: i64,
         /// The time when its host had launched it, where the profile tells.
         launched_ns: Option<i64>,
+        /// The time since all computing tasks before it had ended; 0 where one still ran, missing of the first.
+        gap_ns: Option<i64>,
+        /// The stream's number, where the profile tells.
+        stream: Option<i32>,
+        /// Its inputs' data types, as the profile has them.
+        types: Text,
     }
 }
 
@@ -237,6 +330,32 @@ table! {
         /// The tokens of all the rank's experts.
         tokens: i64,
         /// Its length.
+        duration_ns: i64,
+    }
+}
+
+table! {
+    /// A sample of the AI Cores' frequency.
+    FrequencyLine in "frequency" {
+        /// The rank.
+        rank: i32,
+        /// When.
+        start_ns: i64,
+        /// The frequency in MHz.
+        megahertz: f64,
+    }
+}
+
+table! {
+    /// A range or moment that the program marked.
+    MarkLine in "marks" {
+        /// The rank.
+        rank: i32,
+        /// Its name.
+        name: Text,
+        /// Its start.
+        start_ns: i64,
+        /// Its length; 0 of a moment.
         duration_ns: i64,
     }
 }

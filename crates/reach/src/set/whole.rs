@@ -53,6 +53,10 @@ table! {
         recorded: i32,
         /// Whether its members are declared or only seen.
         origin: Text,
+        /// The number as the vendor's tools write it, without a sign.
+        hash: Text,
+        /// The framework's name of it, where a profile declares one.
+        name: Text,
     }
 }
 
@@ -105,6 +109,10 @@ table! {
         typical_ns: i64,
         /// The bytes that all ranks contribute.
         bytes: i64,
+        /// By how much the parts' ends lie apart; of types that end together that is the tail's jitter, and clocks.
+        end_spread_ns: i64,
+        /// 1 if all members were recorded, else 0.
+        complete: i32,
     }
 }
 
@@ -235,10 +243,14 @@ fn print_of(set: &Set) -> Fingerprint {
     print
 }
 
+/// The manifest of the tables over all ranks in a folder of manifests, of whatever parts they are.
+pub fn written(folder: &std::path::Path) -> Option<WholeManifest> {
+    manifest::read_json(&folder.join(MANIFEST)).ok()
+}
+
 /// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
 pub fn find(set: &Set) -> Option<WholeManifest> {
-    let path = manifest::folder(&set.path, &set.run).join(MANIFEST);
-    let found: WholeManifest = manifest::read_json(&path).ok()?;
+    let found = written(&manifest::folder(&set.path, &set.run))?;
     (found.schema <= SCHEMA && found.parts == print_of(set).text()).then_some(found)
 }
 
@@ -262,7 +274,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
     if print_of(&Set::open(&path, Some(&run))?).text() != print.text() {
         return Ok(());
     }
-    let before: Option<WholeManifest> = manifest::read_json(&folder.join(MANIFEST)).ok();
+    let before = written(&folder);
     let content = WholeManifest {
         schema: SCHEMA,
         program: manifest::program(),
@@ -336,7 +348,8 @@ fn clocks(findings: &Findings, file: &mut TableFile<ClockLine>) -> Result<(), Se
 
 fn groups(findings: &Findings, file: &mut TableFile<GroupLine>) -> Result<(), SetError> {
     for group in &findings.run.groups {
-        let id = findings.discovery.groups.get(&group.key).map_or("", |group| &group.id);
+        let declared = findings.discovery.groups.get(&group.key);
+        let (id, name) = declared.map_or(("", ""), |group| (&group.id, &group.name));
         let recorded = group.ranks.iter().filter(|rank| findings.run.rank_of(**rank).is_some()).count();
         let line = GroupLine {
             group_key: group.key as i64,
@@ -345,6 +358,8 @@ fn groups(findings: &Findings, file: &mut TableFile<GroupLine>) -> Result<(), Se
             members: group.ranks.len() as i32,
             recorded: recorded as i32,
             origin: file.texts.enter(if group.is_declared { "declared" } else { "seen" }),
+            hash: file.texts.enter(&group.key.to_string()),
+            name: file.texts.enter(name),
         };
         file.push(line)?;
     }
@@ -373,6 +388,8 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
         };
         let kind = if first.kind.is_between_two() { crate::CollectiveType::Receive } else { first.kind };
         let whole = |time: f64| time.round() as i64;
+        let ends = || parts().map(crate::Event::end);
+        let (first_end, last_end) = (ends().fold(f64::MAX, f64::min), ends().fold(f64::MIN, f64::max));
         let line = InstanceLine {
             instance: index as i64,
             group_key: group.key as i64,
@@ -386,13 +403,15 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
             last_rank: number(findings, last.rank as usize),
             first_ns: whole(first.start),
             begin_ns: whole(instance.begin),
-            end_ns: whole(parts().map(crate::Event::end).fold(f64::MIN, f64::max)),
+            end_ns: whole(last_end),
             wait_ns: parts().fold(0, |sum: i64, part| {
                 sum.saturating_add(whole(instance.begin).saturating_sub(whole(part.start)))
             }),
             transfer_ns: whole(instance.tail),
             typical_ns: whole(findings.peers.tail[index]),
             bytes: parts().fold(0_u64, |sum, part| sum.saturating_add(part.bytes)) as i64,
+            end_spread_ns: whole(last_end - first_end),
+            complete: i32::from(instance.is_complete()),
         };
         file.push(line)?;
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use opscope_reach::Findings;
 use opscope_reach_peer::{Mode, Options, analyze};
 use opscope_say::{say, word};
 
@@ -17,13 +18,15 @@ Examples:
   opscope cluster export profiling_data/ --format insight -o results/    for MindStudio Insight
   opscope cluster export profiling_data/ --format timeline -o run.json --ranks 0-3,49 --steps 10
   opscope cluster export profiling_data/ --format csv -o tables/
+  opscope cluster export profiling_data/ --format csv -o tables/ --ranks 49 --steps 10
   opscope cluster export profiling_data/ --format json | jq .suspects
 
 Forms:
   insight    cluster_analysis_output/, as the vendor's msprof-analyze -m all writes it
   timeline   Chrome's format, for Perfetto and chrome://tracing: the ranks' steps, collectives and the work
              between them on one clock, with arrows from the rank that came last to those that waited for it
-  csv        ranks.csv, collectives.csv and suspects.csv in a folder
+  csv        ranks.csv, collectives.csv and suspects.csv in a folder; --ranks and --steps choose rows, and
+             of one step the costs to it
   json       all that opscope cluster --json says";
 
 /// The options of `opscope cluster export`.
@@ -41,11 +44,11 @@ pub struct Arguments {
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 
-    /// The ranks that the timeline shows, such as 0-3,49 [default: all]
+    /// The ranks that the timeline or the tables show, such as 0-3,49 [default: all]
     #[arg(long, value_name = "RANKS", value_parser = parse_numbers::<u32>)]
     ranks: Option<BTreeSet<u32>>,
 
-    /// The steps that it shows, such as 10,11 [default: all]
+    /// The steps that they show, such as 10,11 [default: all]
     #[arg(long, value_name = "STEPS", value_parser = parse_numbers::<i32>)]
     steps: Option<BTreeSet<i32>>,
 }
@@ -68,10 +71,12 @@ enum Form {
 /// When nothing can be compared, or the result can't be written.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let form = arguments.format;
-    if form != Form::Timeline && (arguments.ranks.is_some() || arguments.steps.is_some()) {
-        return Err(
-            UsageError(word("--ranks and --steps choose what --format timeline shows").to_owned()).into()
+    let is_of_some = arguments.ranks.is_some() || arguments.steps.is_some();
+    if is_of_some && !matches!(form, Form::Timeline | Form::Csv) {
+        let told = word(
+            "--ranks and --steps choose what --format timeline and csv show; insight and json tell of all",
         );
+        return Err(UsageError(told.to_owned()).into());
     }
     let output = match (&arguments.output, form) {
         (None, Form::Csv) => {
@@ -85,7 +90,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     match (form, output) {
         (Form::Insight, output) => insight(&arguments.source.paths, output, terminal),
         (Form::Json, output) => json(&arguments.source, output, terminal),
-        (Form::Csv, Some(folder)) => tables(&arguments.source, folder, terminal),
+        (Form::Csv, Some(folder)) => tables(arguments, folder, terminal),
         (Form::Timeline, Some(file)) => timeline(arguments, file, terminal),
         // Refused above.
         (Form::Csv | Form::Timeline, None) => Ok(Exit::Usage),
@@ -116,11 +121,26 @@ fn json(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal) ->
     Ok(Exit::Done)
 }
 
-fn tables(source: &SourceArguments, folder: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = source.examine(terminal)?;
+/// The ranks and steps that are chosen.
+///
+/// # Errors
+/// When one isn't there.
+fn chosen(arguments: &Arguments, findings: &Findings) -> Result<Chosen, UsageError> {
+    for rank in arguments.ranks.iter().flatten() {
+        super::slow::check_rank(findings, *rank)?;
+    }
+    for step in arguments.steps.iter().flatten() {
+        super::slow::place_of_step(findings, *step)?;
+    }
+    Ok(Chosen { ranks: arguments.ranks.clone(), steps: arguments.steps.clone() })
+}
+
+fn tables(arguments: &Arguments, folder: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let findings = arguments.source.examine(terminal)?;
+    let chosen = chosen(arguments, &findings)?;
     opscope_files::create_folder(folder)
         .map_err(|error| anyhow::Error::new(error).context(folder.display().to_string()))?;
-    for (name, table) in cluster::tables(&findings) {
+    for (name, table) in cluster::tables(&findings, &chosen) {
         let path = folder.join(format!("{name}.csv"));
         let text = table.to_csv()?;
         opscope_files::write_atomically(&path, |to| to.write_all(text.as_bytes()))
@@ -132,13 +152,7 @@ fn tables(source: &SourceArguments, folder: &Path, terminal: &Terminal) -> anyho
 
 fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
     let findings = arguments.source.examine(terminal)?;
-    for rank in arguments.ranks.iter().flatten() {
-        super::slow::check_rank(&findings, *rank)?;
-    }
-    for step in arguments.steps.iter().flatten() {
-        super::slow::place_of_step(&findings, *step)?;
-    }
-    let chosen = Chosen { ranks: arguments.ranks.clone(), steps: arguments.steps.clone() };
+    let chosen = chosen(arguments, &findings)?;
     let mut counts = (0, 0);
     opscope_files::write_atomically(file, |to| {
         counts = cluster::write_timeline(&findings, &chosen, to)?;

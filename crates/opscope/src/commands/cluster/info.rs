@@ -5,7 +5,7 @@ use clap::Args;
 use super::source::{SourceArguments, form_of};
 use crate::commands::form::FormArguments;
 use crate::exit::Exit;
-use crate::report::cluster::{self, TablesForm};
+use crate::report::cluster::{self, Chosen, TablesForm};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     terminal.print(&match form_of(&arguments.form, terminal) {
         TablesForm::Json => cluster::info_json(&findings).to_text()?,
         TablesForm::Text(width) => cluster::info_text(&findings, width),
-        TablesForm::Csv => cluster::ranks(&findings).to_csv()?,
+        TablesForm::Csv => cluster::ranks(&findings, &Chosen::default()).to_csv()?,
         TablesForm::Markdown => cluster::ranks_table(&findings).to_markdown(),
     })?;
     Ok(Exit::Done)

@@ -70,7 +70,19 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let run = match (&arguments.run, arguments.set.exists()) {
         (Some(run), false) => run.clone(),
         (None, false) => "run".to_owned(),
-        (run, true) => Set::open(&arguments.set, run.as_deref())?.run,
+        (run, true) => {
+            let set = Set::open(&arguments.set, run.as_deref())?;
+            let unnamed = set.unnamed_files()?;
+            if let Some(first) = unnamed.first().filter(|_| dialect != Dialect::DataFusion) {
+                terminal.warn(&say!(
+                    "{} files of the set are named by none of its manifests, such as {}: an import is under way or was \
+                     stopped; other engines count their rows as well, until an import has removed them",
+                    unnamed.len(),
+                    first.display()
+                ));
+            }
+            set.run
+        }
     };
     let chosen: Vec<&Query> = match &arguments.name {
         Some(name) => vec![Query::named(name).ok_or_else(|| {
@@ -93,7 +105,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     } else {
         let mut table = Table::new([TableColumn::text("query"), TableColumn::text("answers")]);
         for query in chosen {
-            table.row([TableCell::from(query.name), query.about().into()]);
+            let about = query.about();
+            table.row([TableCell::from(query.name), opscope_say::sentence(&about).as_ref().into()]);
         }
         terminal.print(&table.to_text(terminal.width()))?;
     }

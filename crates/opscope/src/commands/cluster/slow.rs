@@ -70,6 +70,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let asked = Asked {
         step: arguments.step.map(|step| place_of_step(&findings, step)).transpose()?,
         top: arguments.top.map(|top| top as usize),
+        in_full: arguments.rank.is_some() || arguments.link.is_some() || arguments.host.is_some(),
     };
     let host = arguments.host.as_deref().map(|name| find_host(&findings, name)).transpose()?;
     let is_suspect =

@@ -1,16 +1,31 @@
 //! A run as tables for other programs: ranks, collectives, suspects.
 
-use opscope_reach::{CollectiveType, Findings};
+use opscope_reach::{Account, CollectiveType, Findings, StepAccount};
 use serde_json::Value;
 
-use super::suspects::{Asked, all_of, suspects_values};
-use super::whole;
+use super::suspects::{Asked, all_of, ranks_of, suspects_values};
+use super::{Chosen, whole};
 use crate::report::table::{Table, TableCell, TableColumn};
 
-/// The tables by the names of their files.
-pub fn tables(findings: &Findings) -> [(&'static str, Table); 3] {
-    let suspects = suspects_values(findings, &all_of(findings), Asked::default());
-    [("ranks", ranks(findings)), ("collectives", collectives(findings)), ("suspects", suspects)]
+/// The tables of chosen ranks and steps, by the names of their files.
+pub fn tables(findings: &Findings, chosen: &Chosen) -> [(&'static str, Table); 3] {
+    let is_chosen = |index: &usize| {
+        let mut ranks = ranks_of(findings, &findings.costs.suspects[*index].who).into_iter();
+        chosen.ranks.is_none() || ranks.any(|rank| chosen.has_rank(findings.run.ranks[rank].number))
+    };
+    let suspects: Vec<usize> = all_of(findings).into_iter().filter(is_chosen).collect();
+    let steps = findings.run.steps();
+    // The cost of several steps is that of a mean one, which only all of them tell.
+    let step = match chosen.steps.as_ref().map(|chosen| Vec::from_iter(chosen.iter())).as_deref() {
+        Some([step]) => steps.binary_search(step).ok(),
+        _ => None,
+    };
+    let suspects = suspects_values(findings, &suspects, Asked { step, ..Asked::default() });
+    [
+        ("ranks", ranks(findings, chosen)),
+        ("collectives", collectives(findings, chosen)),
+        ("suspects", suspects),
+    ]
 }
 
 /// A table for programs.
@@ -23,8 +38,8 @@ pub fn value(value: impl Into<Value>) -> TableCell {
     TableCell::new(String::new(), value)
 }
 
-/// Where the mean step of each rank goes.
-pub fn ranks(findings: &Findings) -> Table {
+/// Where the mean of the chosen steps of each rank goes.
+pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
     let columns = [
         "rank",
         "host",
@@ -39,13 +54,18 @@ pub fn ranks(findings: &Findings) -> Table {
         "host_ns",
     ];
     let mut table = table(&columns);
-    for (rank, account) in findings.run.ranks.iter().zip(&findings.accounts) {
+    for (index, rank) in findings.run.ranks.iter().enumerate() {
+        if !chosen.has_rank(rank.number) {
+            continue;
+        }
+        let (steps, account) = mean_step(findings, index, chosen);
         table.row([
             value(rank.number),
             value(findings.run.hosts[rank.host].as_str()),
             rank.device.map_or(value(Value::Null), value),
-            value(rank.steps.len()),
-            value(rank.operators),
+            value(steps),
+            // They are counted in all steps.
+            if chosen.steps.is_some() { value(Value::Null) } else { value(rank.operators) },
             rank.frequency_mhz.map_or(value(Value::Null), value),
             value(whole(account.compute_ns)),
             value(whole(account.waiting_ns)),
@@ -57,8 +77,23 @@ pub fn ranks(findings: &Findings) -> Table {
     table
 }
 
-/// The collectives in the order in which they began to transfer, by the aligned clocks.
-fn collectives(findings: &Findings) -> Table {
+/// How many of a rank's steps are chosen, and where their mean goes.
+fn mean_step(findings: &Findings, index: usize, chosen: &Chosen) -> (usize, Account) {
+    if chosen.steps.is_none() {
+        return (findings.run.ranks[index].steps.len(), findings.accounts[index]);
+    }
+    let mut steps = findings.steps_of(index);
+    steps.retain(|step| chosen.has_step(step.step));
+    let sum = |part: fn(&StepAccount) -> i64| steps.iter().map(|step| part(step) as f64).sum::<f64>();
+    let mean = |part: fn(&StepAccount) -> i64| sum(part) / steps.len().max(1) as f64;
+    let (compute_ns, waiting_ns) = (mean(|it| it.compute_ns), mean(|it| it.waiting_ns));
+    let (transfer_ns, bubble_ns) = (mean(|it| it.transfer_ns), mean(|it| it.bubble_ns));
+    let rest = mean(|it| it.step_ns) - compute_ns - waiting_ns - transfer_ns - bubble_ns;
+    (steps.len(), Account { compute_ns, waiting_ns, transfer_ns, bubble_ns, host_ns: rest })
+}
+
+/// The collectives of chosen ranks and steps in the order in which they began to transfer, by the aligned clocks.
+fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
     let columns = [
         "step",
         "role",
@@ -81,6 +116,12 @@ fn collectives(findings: &Findings) -> Table {
         let first = events().min_by(|a, b| a.start.total_cmp(&b.start));
         let last = events().max_by(|a, b| a.start.total_cmp(&b.start));
         let (Some(first), Some(last)) = (first, last) else { continue };
+        let is_chosen = |event: &opscope_reach::Event| {
+            chosen.has_step(event.step) && chosen.has_rank(run.ranks[event.rank as usize].number)
+        };
+        if !events().any(is_chosen) {
+            continue;
+        }
         let group = &run.groups[instance.group as usize];
         let kind: CollectiveType = first.kind;
         let waiting: f64 = events().map(|event| (instance.begin - event.start).max(0.0)).sum();

@@ -85,6 +85,12 @@ fn listed(numbers: &[u32]) -> String {
     texts.join(", ")
 }
 
+/// An amount for programs: a whole number where it is one.
+fn amount(amount: f64) -> serde_json::Value {
+    let is_whole = amount.fract() == 0.0 && amount.abs() < 9e15;
+    if is_whole { (amount as i64).into() } else { amount.into() }
+}
+
 /// A count with its thousands apart: `18,048`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();

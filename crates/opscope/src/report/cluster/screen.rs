@@ -27,7 +27,8 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
                 &match costs.suspects.is_empty() {
                     true => String::new(),
                     false => {
-                        format!("\n{}", table(findings, &plain(findings), Asked::default()).to_text(width))
+                        let table = table(findings, &plain(findings), Asked::default()).to_text(width);
+                        format!("{}\n{table}", hide_one_another(findings))
                     }
                 },
             ),
@@ -67,6 +68,16 @@ fn nobody(findings: &Findings, hidden: &str) -> String {
         100.0 * costs.noise_ns / costs.step_ns,
         hidden
     )
+}
+
+/// That those whom others hide cost much together, where they do.
+fn hide_one_another(findings: &Findings) -> String {
+    findings.hidden_together_ns().map_or(String::new(), |saves_ns| {
+        say!(
+            "But these hide one another: without all of them a step would take {} ms less\n",
+            bold(&milliseconds(saves_ns))
+        )
+    })
 }
 
 /// The extent of the examination.
@@ -122,7 +133,19 @@ pub fn account(findings: &Findings) -> String {
         milliseconds(account.bubble_ns),
         milliseconds(account.host_ns),
         milliseconds(whole)
-    )
+    ) + &ideal_bubble(findings, 100.0 * account.bubble_ns / whole.max(1.0))
+}
+
+/// The bubble that the pipeline can't avoid beside the one that it has, in percent.
+fn ideal_bubble(findings: &Findings, bubble: f64) -> String {
+    findings.ideal_bubble().map_or(String::new(), |ideal| {
+        say!(
+            "\nBubble: {bubble:.0} %; {:.0} % can't be avoided with {} stages and {} micro-batches (one a send, not interleaved)",
+            100.0 * ideal.share,
+            ideal.stages,
+            ideal.micro_batches
+        )
+    })
 }
 
 /// How far the hosts' clocks are known, and which are far off.
@@ -192,7 +215,9 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
         "noise_ns": whole(costs.noise_ns),
         "replay_error": costs.replay_error,
         "suspects": suspects,
+        "hidden_together_ns": findings.hidden_together_ns().map(whole),
         "account": findings.account(),
+        "ideal_bubble": findings.ideal_bubble(),
         "clocks": findings.clocks.hosts,
         "shifts": findings.shifts,
     });

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::exported::{self, value};
 use super::reason::{of_cause, sentence};
 use super::screen::losses;
-use super::{grouped, listed, milliseconds, whole};
+use super::{amount, grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::{bold, dim, printable};
 
@@ -23,9 +23,16 @@ pub struct Asked {
     pub step: Option<usize>,
     /// So many suspects at most.
     pub top: Option<usize>,
+    /// For programs also who waits because of each, and who holds the run up without it.
+    pub in_full: bool,
 }
 
 impl Asked {
+    /// The steps that are asked for, by their places.
+    fn steps(self, findings: &Findings) -> Vec<usize> {
+        self.step.map_or_else(|| (0..findings.run.steps().len()).collect(), |step| vec![step])
+    }
+
     /// The suspect's cost in nanoseconds: to the step that is asked for, else to a mean one.
     fn costs(self, suspect: &Suspect) -> f64 {
         match self.step {
@@ -99,7 +106,7 @@ fn differences_table(evidence: &Evidence, least_ns: f64) -> Table {
             it.operator.name.as_str().into(),
             it.operator.op_type.as_str().into(),
             it.operator.unit.as_str().into(),
-            TableCell::new(format!("{:.0}", it.count), it.count),
+            TableCell::new(format!("{:.0}", it.count), amount(it.count)),
             TableCell::new(word(if it.is_on_peers { "yes" } else { "no" }), it.is_on_peers),
         ]);
     }
@@ -301,6 +308,8 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
     text.push_str(&say!("{exceeds} by {excess} ms a step{peers}\n"));
     text.push_str(&left_to_others(findings, suspect));
     text.push_str(&passes(findings, suspect, &workers, asked));
+    text.push_str(&held(findings, index, asked));
+    text.push_str(&next_hindrance(findings, index, asked));
     if evidence.of_rank.is_some() {
         text.push_str(of_several(findings, index).trim_end());
         text.push('\n');
@@ -322,6 +331,53 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
         )));
     }
     text
+}
+
+/// How many uses and types of collectives are told in which others wait.
+const WAITS_TOLD: usize = 3;
+
+/// Who waits because of a suspect, at once and through others.
+fn held(findings: &Findings, index: usize, asked: Asked) -> String {
+    let steps = asked.steps(findings);
+    let found = findings.held_by(index, &steps);
+    let told = |at_once: bool| {
+        let of = found.iter().filter(|it| it.at_once == at_once).take(WAITS_TOLD).map(|it| {
+            let a_step = milliseconds(it.waited_ns / steps.len().max(1) as f64);
+            let (role, kind) = (it.role.name(), it.kind.name());
+            match it.ranks.len() {
+                1..=WAITING_LISTED => say!("{} ({role} {kind}, {a_step} ms)", listed(&it.ranks)),
+                ranks => say!("{ranks} ranks ({role} {kind}, {a_step} ms)"),
+            }
+        });
+        of.collect::<Vec<String>>().join(", ")
+    };
+    let (at_once, through) = (told(true), told(false));
+    let mut text = String::new();
+    if !at_once.is_empty() {
+        text.push_str(&say!("At once wait for it, a step in all: {at_once}\n"));
+    }
+    if !through.is_empty() {
+        text.push_str(&say!("Through those that it holds up: {through}\n"));
+    }
+    text
+}
+
+/// Ranks that wait are named up to so many.
+const WAITING_LISTED: usize = 8;
+
+/// Who holds the run up once a suspect is as its peers.
+fn next_hindrance(findings: &Findings, index: usize, asked: Asked) -> String {
+    match findings.next_hindrance(index, &asked.steps(findings)) {
+        Some((next, saves_ns)) => {
+            let next = name(findings, &findings.costs.suspects[next].who);
+            let next = printable(&next);
+            say!(
+                "Without it the next hindrance is {next}, which then costs {} ms a step\n",
+                milliseconds(saves_ns)
+            )
+        }
+        None => say!("Without it nobody else stands out\n"),
+    }
 }
 
 /// That others would have more to do without a suspect, where they would.
@@ -389,6 +445,15 @@ pub fn suspects_json(findings: &Findings, chosen: Vec<usize>, asked: Asked) -> E
             let it = &findings.costs.suspects[index];
             suspect["saves_in_step_ns"] = whole(asked.costs(it)).into();
             suspect["named_in_step"] = asked.is_named(findings, it).into();
+        }
+        if asked.in_full {
+            let steps = asked.steps(findings);
+            suspect["holds_up"] = json!(findings.held_by(index, &steps));
+            let next = findings.next_hindrance(index, &steps);
+            suspect["then"] = next.map_or(Value::Null, |(next, saves_ns)| {
+                let name = findings.name_of(&findings.costs.suspects[next].who);
+                json!({ "name": name, "saves_ns": whole(saves_ns) })
+            });
         }
         suspect
     };

@@ -5,7 +5,7 @@ use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Map, Value};
 
-use super::{grouped, listed, milliseconds, whole};
+use super::{amount, grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::bold;
 
@@ -194,7 +194,7 @@ pub fn matrix_tables(rows: &[MatrixRow]) -> Vec<Named> {
             row.role.name().into(),
             row.kind.name().into(),
             row.transport.name().into(),
-            TableCell::new(units::bytes(row.bytes), row.bytes),
+            TableCell::new(units::bytes(row.bytes), amount(row.bytes)),
             time(row.time_ns),
             bandwidth(Some(row.gb_per_s)),
         ]);
@@ -267,7 +267,7 @@ pub fn products_table(found: &Experts, most: usize) -> Named {
             TableCell::new(row.group.to_string(), row.group as u64),
             TableCell::new(row.place.to_string(), row.place),
             TableCell::new(row.ranks.to_string(), row.ranks as u64),
-            TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
+            TableCell::new(grouped(row.tokens.round() as usize), amount(row.tokens)),
             TableCell::new(say!("rank {}", row.most), row.most),
             share(row.imbalance),
             fine(row.longest_ns),
@@ -297,8 +297,8 @@ pub fn experts_tables(found: &Experts) -> Vec<Named> {
             TableCell::new(row.rank.to_string(), row.rank),
             row.group
                 .map_or_else(TableCell::missing, |group| TableCell::new(group.to_string(), group as u64)),
-            TableCell::new(format!("{:.0}", row.products), row.products),
-            TableCell::new(grouped(row.tokens.round() as usize), row.tokens),
+            TableCell::new(format!("{:.0}", row.products), amount(row.products)),
+            TableCell::new(grouped(row.tokens.round() as usize), amount(row.tokens)),
             time(row.time_ns),
             TableCell::new(say!("{:.2} times", row.times_mean), row.times_mean),
         ]);

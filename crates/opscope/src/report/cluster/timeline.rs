@@ -24,9 +24,17 @@ pub struct Chosen {
 
 impl Chosen {
     fn has(&self, findings: &Findings, event: &Event) -> bool {
-        let number = findings.run.ranks[event.rank as usize].number;
+        self.has_rank(findings.run.ranks[event.rank as usize].number) && self.has_step(event.step)
+    }
+
+    /// Whether a rank, by its number, is among the chosen.
+    pub fn has_rank(&self, number: u32) -> bool {
         self.ranks.as_ref().is_none_or(|ranks| ranks.contains(&number))
-            && self.steps.as_ref().is_none_or(|steps| steps.contains(&event.step))
+    }
+
+    /// Whether a step is among the chosen.
+    pub fn has_step(&self, step: i32) -> bool {
+        self.steps.as_ref().is_none_or(|steps| steps.contains(&step))
     }
 }
 

@@ -1,0 +1,122 @@
+//! Files of a run that no manifest names: of an importer that was stopped between the names of its files and that of
+//! its manifest, or of a part whose manifest somebody deleted to import it anew. Readers of manifests don't see them,
+//! but engines that read all files of a folder would count their rows.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::import::lock_commits;
+use super::manifest::{self, Manifest};
+use super::whole::WholeManifest;
+use super::{SetError, whole};
+use crate::TABLES;
+
+/// How old a file must be that may be one of another importer, whose manifest follows within moments.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// Removes files that no manifest names. Those of parts of these names have no other importer; others must be old.
+///
+/// # Errors
+/// When a manifest can't be read.
+pub fn remove(set: &Path, run: &str, own: &[String]) -> Result<(), SetError> {
+    let _held = lock_commits(&manifest::folder(set, run))?;
+    let now = SystemTime::now();
+    let is_free = |path: &Path| {
+        let is_own = part_of(path).is_some_and(|part| own.iter().any(|it| it == part));
+        is_own || is_old(path, now)
+    };
+    // Whoever counts the rows of one that stays does so until the next import.
+    find(set, run)?.iter().filter(|path| is_free(path)).for_each(|path| drop(std::fs::remove_file(path)));
+    Ok(())
+}
+
+/// Files of a run that are named as importers name them, and that no manifest names.
+///
+/// # Errors
+/// When a manifest can't be read.
+pub fn find(set: &Path, run: &str) -> Result<Vec<PathBuf>, SetError> {
+    let parts: Vec<Manifest> = manifest::manifests(set, run)?;
+    let whole: Option<WholeManifest> = whole::written(&manifest::folder(set, run));
+    let files = parts.iter().flat_map(|part| &part.files).chain(whole.iter().flat_map(|it| &it.files));
+    let named: BTreeSet<PathBuf> = files.map(|file| set.join(&file.path)).collect();
+    let of_table = |table: &str| files_below(&set.join(table).join(format!("run={run}")));
+    let all = TABLES.into_iter().flat_map(of_table);
+    Ok(all.filter(|path| part_of(path).is_some() && !named.contains(path)).collect())
+}
+
+/// The files of a table's folder, and of those in it.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<std::fs::DirEntry> {
+        std::fs::read_dir(folder).into_iter().flatten().flatten().collect()
+    };
+    let mut files = Vec::new();
+    for entry in entries(folder) {
+        match entry.file_type() {
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            Ok(kind) if kind.is_dir() => {
+                let within = entries(&entry.path()).into_iter();
+                let is_file = |it: &std::fs::DirEntry| it.file_type().is_ok_and(|kind| kind.is_file());
+                files.extend(within.filter(is_file).map(|it| it.path()));
+            }
+            _ => {}
+        }
+    }
+    files
+}
+
+/// The part that a file's name tells, `00000000-00000063` of `00000000-00000063-1a2b3c4d.parquet`, or `whole`; none of
+/// files that no importer names so.
+fn part_of(path: &Path) -> Option<&str> {
+    let stem = path.file_name()?.to_str()?.strip_suffix(".parquet")?;
+    let (part, print) = stem.rsplit_once('-')?;
+    let is_print = print.len() == 8 && print.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_number = |text: &str| text.len() == 8 && text.bytes().all(|it| it.is_ascii_digit());
+    let is_part = part == "whole" || part.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b));
+    (is_print && is_part).then_some(part)
+}
+
+fn is_old(path: &Path, now: SystemTime) -> bool {
+    let modified = path.metadata().and_then(|it| it.modified());
+    modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|age| age > OLD))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::FileTimes;
+
+    use super::*;
+
+    #[test]
+    fn only_files_that_importers_name_are_parts() {
+        let part = |name: &str| part_of(Path::new(name)).map(str::to_owned);
+        assert_eq!(part("a/00000000-00000063-1a2b3c4d.parquet").as_deref(), Some("00000000-00000063"));
+        assert_eq!(part("whole-1a2b3c4d.parquet").as_deref(), Some("whole"));
+        for other in ["mine.parquet", "00000000-00000063.parquet", "0-63-1a2b3c4d.parquet", "whole-1a2b3c4d"]
+        {
+            assert_eq!(part(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn files_without_a_manifest_go_when_they_are_an_importers_own_or_old() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let set = folder.path();
+        std::fs::create_dir_all(manifest::folder(set, "r")).expect("made");
+        let block = set.join("ranks/run=r/block=00000");
+        std::fs::create_dir_all(&block).expect("made");
+        let file = |name: &str, age: u64| {
+            let path = block.join(name);
+            let file = std::fs::File::create(&path).expect("made");
+            let times = FileTimes::new().set_modified(SystemTime::now() - Duration::from_secs(age));
+            file.set_times(times).expect("set");
+            path
+        };
+        let own = file("00000000-00000063-1a2b3c4d.parquet", 0);
+        let new = file("00000064-00000127-1a2b3c4d.parquet", 60);
+        let old = file("00000128-00000191-1a2b3c4d.parquet", 2 * 3600);
+        let foreign = file("mine.parquet", 2 * 3600);
+        remove(set, "r", &["00000000-00000063".to_owned()]).expect("no damage");
+        assert_eq!([&own, &new, &old, &foreign].map(|it| it.exists()), [false, true, false, true]);
+    }
+}
