@@ -84,7 +84,7 @@ impl Chosen {
         };
         let chosen = Self::of_iterations(iterations, streams);
         match scope.iterations {
-            Iterations::All if scope.model.is_none() => Ok(chosen.with_all()),
+            Iterations::All if scope.model.or(trace.counted_model).is_none() => Ok(chosen.with_all()),
             Iterations::Numbers(first, last) if !chosen.iterations.contains(&true) => {
                 Err(no_iteration(trace, first, last))
             }
@@ -106,6 +106,7 @@ impl Chosen {
     /// Everything, where no task is tied to a chosen iteration: a profile may know its iterations, or have
     /// none, and not which task belongs to which.
     fn or_all(self, trace: &Trace, model: Option<ModelId>) -> Self {
+        let model = model.or(trace.counted_model);
         let has_task = model.is_some() || trace.tasks.ids().any(|task| self.has_task(trace, task));
         if has_task { self } else { self.with_all() }
     }
@@ -140,6 +141,7 @@ impl Chosen {
 
 /// By iteration, whether it is one of the model's, if there is one.
 fn of_model(trace: &Trace, model: Option<ModelId>) -> impl Iterator<Item = bool> {
+    let model = model.or(trace.counted_model);
     trace.iterations.model().iter().map(move |of| model.is_none() || *of == model)
 }
 

@@ -426,7 +426,8 @@ pub(crate) mod mindspore {
     pub(crate) const START: &str = "start_time(ms)";
     pub(crate) const DURATION: &str = "duration(ms)";
 
-    /// `aicpu_intermediate_<device>.csv`: begin and end in microseconds, the rest in milliseconds.
+    /// `aicpu_intermediate_<device>.csv`: begin and end in microseconds, the rest in milliseconds. Older versions call
+    /// the type `op_type`.
     pub(crate) const SERIAL_NUMBER: &str = "serial_number";
     pub(crate) const KERNEL_TYPE: &str = "kernel_type";
     pub(crate) const AI_CPU_START: &str = "run_start";

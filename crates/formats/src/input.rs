@@ -1,4 +1,4 @@
-//! The bytes of an input file, compressed or not; text in UTF-16 or GB 18030 becomes UTF-8.
+//! The bytes of an input file, compressed or not; text in UTF-16 or GB 18030 becomes UTF-8, without a mark.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -40,10 +40,11 @@ impl Deref for Input {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
+        let bytes: &[u8] = match self {
             Self::Mapped(bytes) => bytes,
             Self::Owned(bytes) | Self::Cut { bytes, .. } => bytes,
-        }
+        };
+        without_mark(bytes)
     }
 }
 
@@ -128,9 +129,14 @@ impl Input {
     }
 }
 
-/// A begin of a file in UTF-8, if it is text in another encoding that is turned.
+/// Bytes without the mark that spreadsheets and editors put before UTF-8.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// A begin of a file in UTF-8 without its mark, if it is text.
 fn as_utf8(head: Vec<u8>) -> Vec<u8> {
-    encoding::to_utf8(&head).map_or(head, String::into_bytes)
+    encoding::to_utf8(&head).map_or_else(|| without_mark(&head).to_vec(), String::into_bytes)
 }
 
 fn unpack(packed: &[u8], limit: u64, is_stopped: &dyn Fn() -> bool) -> io::Result<Input> {
@@ -204,6 +210,13 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             assert_eq!(&*Input::open(&path).unwrap(), "Name,时长".as_bytes());
             assert_eq!(Input::head(&path, 10).unwrap(), (compressed, b"Name".to_vec()));
+        }
+        // A mark before UTF-8 is no part of the text.
+        let marked = "\u{feff}Name,时长".as_bytes();
+        for (content, compressed) in [(marked.to_vec(), false), (packed(marked), true)] {
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(&*Input::open(&path).unwrap(), "Name,时长".as_bytes());
+            assert_eq!(Input::head(&path, 7).unwrap(), (compressed, b"Name".to_vec()));
         }
         // "Name,任务" in GBK.
         std::fs::write(&path, b"Name,\xc8\xce\xce\xf1").unwrap();

@@ -127,6 +127,21 @@ impl Layers {
         self.trace.iterations.set(id, Iteration { duration, ..row });
     }
 
+    /// Takes the inference that was begun last out again, with its tasks.
+    pub fn leave_out_inference(&mut self) {
+        self.end_inference(None);
+        let Some(last) = self.trace.iterations.len().checked_sub(1).map(IterationId::from_index) else {
+            return;
+        };
+        let iteration = self.trace.tasks.iteration();
+        let kept: Vec<bool> = iteration.iter().map(|it| *it != Some(last)).collect();
+        self.end = self.trace.iterations.get(last).start;
+        // It is the last of both tables, so that all other ids stay.
+        self.trace.tasks.retain(&kept);
+        let kept: Vec<bool> = (0..self.trace.iterations.len()).map(|index| index < last.index()).collect();
+        self.trace.iterations.retain(&kept);
+    }
+
     /// The operator of a name and type, entered as it is described first.
     pub fn operator(&mut self, layer: &Layer) -> OperatorId {
         let name = self.trace.strings.intern(&layer.name);

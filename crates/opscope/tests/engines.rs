@@ -521,3 +521,42 @@ fn several_profiles_in_a_folder_are_named() {
     place.fails(1, &["2 profiles of TensorRT", "a.json", "b.json"], &["analyze", "runs"]);
     assert_eq!(rows(&place, "runs/a.json").len(), 3);
 }
+
+#[test]
+fn one_of_several_networks_can_be_chosen_and_several_are_not_averaged_untold() {
+    let place = Place::new();
+    let text = |squeeze: f64, mobile: f64| {
+        let line =
+            |name: &str, ms: f64| format!("{name:>20}  min = {ms:7.2}  max = {ms:7.2}  avg = {ms:7.2}\n");
+        format!("loop_count = 8\n{}{}", line("squeezenet", squeeze), line("mobilenet", mobile))
+    };
+    place.write("a.txt", text(3.0, 50.0));
+    place.write("b.txt", text(3.9, 50.0));
+    let check = ["check", "--baseline", "a.txt", "--candidate", "b.txt"];
+    let mixed = place.run(&check);
+    assert!(mixed.stderr.contains("2 models (squeezenet, mobilenet)"), "{}", mixed.stderr);
+    assert!(mixed.stderr.contains("--network"), "{}", mixed.stderr);
+    let of = |network: &str| place.run(&[&check[..], &["--network", network]].concat());
+    assert_eq!((of("squeezenet").status, of("mobilenet").status), (Some(1), Some(0)));
+    assert!(!of("mobilenet").stderr.contains("averaged"), "{}", of("mobilenet").stderr);
+    let compared = place.done(&["compare", "a.txt", "b.txt", "--network", "squeezenet"]).stdout;
+    assert!(compared.contains("+30.0 %"), "{compared}");
+    place.fails(
+        2,
+        &["no inferences of a model 'vgg'", "squeezenet, mobilenet"],
+        &["analyze", "a.txt", "--network", "vgg"],
+    );
+}
+
+#[test]
+fn runs_behind_the_first_of_a_text_are_told_and_change_nothing() {
+    let place = Place::new();
+    for (name, text) in samples().into_iter().filter(|(name, _)| ["tflite.txt", "mnn.txt"].contains(name)) {
+        place.write(name, &text);
+        place.write("twice.txt", [&text[..], &text].concat());
+        assert_eq!(rows(&place, "twice.txt"), rows(&place, name), "{name}");
+        let told = place.done(&["analyze", "twice.txt", "--json"]).json();
+        let further = told["losses"].as_array().unwrap().iter().filter(|it| it["kind"] == "further-run");
+        assert_eq!(further.count(), 1, "{name}: {:#}", told["losses"]);
+    }
+}

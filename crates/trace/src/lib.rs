@@ -155,6 +155,8 @@ pub struct Trace {
     pub figures: FigureTable,
     /// Records that were dropped or doubted while the profile was read.
     pub losses: LossTable,
+    /// The model whose iterations count, where whoever asks has chosen one of several; otherwise those of all.
+    pub counted_model: Option<ModelId>,
 }
 
 impl Trace {

@@ -452,6 +452,14 @@ loss_kinds! {
                 "doubtful: layers of one name, whose descriptions a profile doesn't tell apart";
             LayerWithinAnother = "layer-within-another", Remark, Operator,
                 "left out: parts of layers that the profile tells as one";
+            FurtherRun = "further-run", Lost, Run,
+                "not read: a further run or table behind the first of a text";
+            RowsNotPrinted = "rows-not-printed", Lost, Task,
+                "not in the table: time that its total has and its rows haven't";
+            CutNames = "cut-names", Doubted, Name,
+                "doubtful: names that were cut off, so that several may be shown as one";
+            CutInference = "cut-inference", Lost, Iteration,
+                "left out: an inference that lacks layers which the others have";
         }
         Board {
             CutBoardRecord = "cut-board-record", Lost, Record,

@@ -91,6 +91,18 @@ fn converts(trace: &Trace, subject: &Subject<'_>, kernel: &Kernel<'_>) -> Option
     (from != DataType::Unknown && to != DataType::Unknown && from != to).then_some((from, to))
 }
 
+/// Whether what one Cast makes may be what another reads: sizes that are known are the same. Between them may lie
+/// operators that lay the elements out otherwise, so that only their number counts.
+fn may_be_of_one(trace: &Trace, subject: &Subject<'_>, there: &Kernel<'_>, back: &Kernel<'_>) -> bool {
+    let elements = |tensor: opscope_trace::TensorId| {
+        let sizes = trace.shape(tensor)?.iter().map(|&size| u64::try_from(size).ok());
+        sizes.into_iter().try_fold(1_u64, |product, size| product.checked_mul(size?))
+    };
+    let made = subject.operator_row(there).and_then(|row| elements(row.outputs().next()?));
+    let read = subject.operator_row(back).and_then(|row| elements(row.inputs().next()?));
+    made.zip(read).is_none_or(|(made, read)| made == read)
+}
+
 /// Two types as a detail: `float16 to float32 and back`.
 struct ThereAndBack(DataType, DataType);
 
@@ -121,7 +133,8 @@ fn casts_back(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let behind = rest[1..].iter().take(most_between + 1).enumerate();
         let mut casts = behind.filter(|(_, kernel)| *is_cast.of(kernel) && kernel.is_beside(&rest[0]));
         let Some((place, back)) = casts.next() else { continue };
-        if converts(trace, subject, back) == Some((to, from)) {
+        if converts(trace, subject, back) == Some((to, from)) && may_be_of_one(trace, subject, &rest[0], back)
+        {
             claims.claim(subject, &rest[0], ThereAndBack(from, to), 1.0);
             claims.claim(subject, back, ThereAndBack(from, to), 1.0);
             for between in &rest[1..=place] {

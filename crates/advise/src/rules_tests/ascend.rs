@@ -160,12 +160,21 @@ fn blocks_and_sequences() -> Vec<(&'static str, Case, Case)> {
         let outputs = [vec![DataType::Float32; between + 1], vec![back]].concat();
         of(Profile::new(&ops).tensors(&inputs, &[8]).output_types(&outputs))
     };
+    // The one back reads another tensor.
+    let of_others = {
+        let cast: Op<'_> = ("cast", "Cast", AI, 10, &[]);
+        let inputs = [(DataType::Float16, &[8_i64][..]), (DataType::Float32, &[4_i64][..])];
+        of(Profile::new(&[cast, cast])
+            .tensors(&inputs, &[8])
+            .output_types(&[DataType::Float32, DataType::Float16]))
+    };
     let costly = |op_type, unit, micros| {
         ops(&[("p", op_type, unit, micros, &[]), ("c", "Conv2D", AI, 1000 - micros, &[])])
     };
     vec![
         ("A43", casts(3, DataType::Float16), casts(4, DataType::Float16)),
         ("A43", casts(0, DataType::Float16), casts(1, DataType::Int8)),
+        ("A43", casts(0, DataType::Float16), of_others),
         ("A44", costly("Pow", AI, 21), costly("Pow", AI, 20)),
         ("A44", costly("TopKV2", AI, 500), costly("TopKV2", CPU, 500)),
         ("A20", blocks(7.0), blocks(8.0)),

@@ -52,6 +52,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
     let mut seen: HashSet<opscope_trace::OperatorId> = HashSet::new();
     let mut position = 0;
+    // How many layers each inference has.
+    let mut counts: Vec<u32> = Vec::new();
     let mut is_cut = false;
     for line in stop.within(lines(text)) {
         let Some(line) = Line::of(&line) else {
@@ -77,13 +79,24 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             seen.clear();
             seen.insert(operator);
             position = 0;
+            counts.push(0);
         }
         position += 1;
+        if let Some(count) = counts.last_mut() {
+            *count = position;
+        }
         layers.task(operator, line.time, line.name);
     }
     let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     if is_cut && !last.is_empty() {
         layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
+    }
+    if let [before @ .., last] = &counts[..]
+        && !before.is_empty()
+        && before.iter().all(|count| count > last)
+    {
+        layers.losses.count(LossKind::CutInference, "the last inference", 1);
+        layers.leave_out_inference();
     }
     layers.finish()
 }
@@ -128,6 +141,19 @@ mod tests {
         let outputs: Vec<_> = trace.tensors.ids().map(|id| trace.shape(id).unwrap().to_vec()).collect();
         assert_eq!(outputs, [vec![3, 224, 224], vec![32, 112, 112]]);
         assert_eq!(trace.losses.count(), [1], "the layer that took no number");
+    }
+
+    #[test]
+    fn a_last_inference_that_lacks_layers_is_left_out_and_told() {
+        let line = |name: &str, time: &str| format!("ReLU  {name}  {time}ms    |\n");
+        let whole = [line("a", "1.0"), line("b", "2.0")].concat();
+        let text = [&whole[..], &whole, &line("a", "5.0")].concat();
+        let trace = read(text.as_bytes(), &Stop::default());
+        assert_eq!(trace.iterations.duration(), [3_000_000, 3_000_000].map(Nanoseconds));
+        assert_eq!(trace.tasks.len(), 4);
+        assert_eq!(trace.losses.kind(), [LossKind::CutInference]);
+        // Of a single one nothing tells what it should have.
+        assert!(read(whole.as_bytes(), &Stop::default()).losses.is_empty());
     }
 
     #[test]

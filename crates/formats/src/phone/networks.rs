@@ -47,15 +47,14 @@ pub fn looks_like(head: &[u8]) -> bool {
 
 /// Reads the networks as a trace: of each a model with its mean inference, until `stop` is wanted.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
-    let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
+    let is_mnn = lines(text).any(|line| Line::of(&line).is_some_and(|line| line.is_mnn));
+    let format = if is_mnn { ProfileFormat::Mnn } else { ProfileFormat::Ncnn };
+    let mut layers = Layers::new(format, DeviceKind::Other, ExecutionUnit::Other);
     for line in stop.within(lines(text)) {
         let Some(found) = Line::of(&line) else {
             option(&mut layers.trace, &line);
             continue;
         };
-        if found.is_mnn {
-            layers.trace.run.format = Some(ProfileFormat::Mnn);
-        }
         let Some(mean) = found.mean else {
             layers.losses.count(LossKind::LayerWithoutDuration, found.name, 1);
             continue;
@@ -111,6 +110,8 @@ mod tests {
         let text = b"Forward type: CPU\n[ - ] MobileNetV2_224.mnn          max = 8.100 ms  min = 6.980 ms  avg = 7.320 ms\n";
         let trace = read(text, &Stop::default());
         assert_eq!(trace.run.format, Some(ProfileFormat::Mnn));
+        let device = trace.devices.iter().next().expect("a device").1;
+        assert_eq!(trace.strings.get(device.name), "MNN");
         assert_eq!(trace.figures.value(), [6_980_000.0, 7_320_000.0, 8_100_000.0]);
         assert!(!looks_like(b"min = 3\nx min = 3 max = 4\n"));
     }

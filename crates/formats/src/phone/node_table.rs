@@ -10,7 +10,7 @@
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, ProfileFormat, Trace};
 
 use super::{any_line, lines};
-use crate::layers::{Layer, Layers, MILLI, time};
+use crate::layers::{Layer, Layers, MILLI, parts, time};
 use crate::reading::Stop;
 
 /// The table in which a line stands.
@@ -46,9 +46,12 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     layers.begin_inference();
     let mut table = Table::None;
     let mut position = 0;
+    // A further table of the same kind is that of a further run.
+    let mut tables = 0;
     for line in stop.within(lines(text)) {
         if let Some(begun) = Table::of(&line) {
-            table = begun;
+            tables += u64::from(begun == wanted);
+            table = if begun == wanted && tables > 1 { Table::None } else { begun };
         } else if !line.contains('\t') {
             // A title, the totals below a table, or what the program prints besides.
             table = if line.trim().is_empty() { table } else { Table::None };
@@ -57,14 +60,18 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             position += 1;
         }
     }
+    layers.losses.count(LossKind::FurtherRun, "a further table", tables.saturating_sub(1));
     layers.finish()
 }
 
 fn row(layers: &mut Layers, table: Table, line: &str, position: u32) {
     let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
-    let (name, op_type, mean) = match (table, &cells[..]) {
-        (Table::Nodes, [name, op_type, mean, ..]) => (name, op_type, mean),
-        (_, [op_type, mean, _, _, ..]) => (op_type, op_type, mean),
+    // A type's time is that of all its calls in a mean run.
+    let calls =
+        |cell: &str| cell.parse::<f64>().ok().filter(|calls| *calls >= 1.0).map_or(1, |calls| calls as u64);
+    let (name, op_type, mean, calls) = match (table, &cells[..]) {
+        (Table::Nodes, [name, op_type, mean, ..]) => (name, op_type, mean, 1),
+        (_, [op_type, mean, _, count, ..]) => (op_type, op_type, mean, calls(count)),
         _ => {
             layers.losses.count(LossKind::ShortLayer, "rows", 1);
             return;
@@ -77,7 +84,15 @@ fn row(layers: &mut Layers, table: Table, line: &str, position: u32) {
         ..Layer::default()
     };
     let operator = layers.operator(&layer);
-    layers.task(operator, mean.parse::<f64>().ok().and_then(|mean| time(mean, MILLI)), name);
+    let Some(time) = mean.parse::<f64>().ok().and_then(|mean| time(mean, MILLI)) else {
+        layers.task(operator, None, name);
+        return;
+    };
+    let durations: Vec<_> = parts(time, calls, layers.trace.tasks.len() as u64).collect();
+    layers.losses.count(LossKind::ExecutionsAsOne, name, calls.saturating_sub(durations.len() as u64));
+    for duration in durations {
+        layers.task(operator, Some(duration), name);
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +117,14 @@ mod tests {
             assert!(trace.losses.is_empty());
         }
         assert!(!looks_like(b"Node Name\tother\n"));
+    }
+
+    #[test]
+    fn a_types_time_is_that_of_its_calls_and_a_further_table_that_of_another_run() {
+        let text = TYPES.replace("10.0 \t1.0 \t1.0", "10.0 \t2.0 \t1.0");
+        let trace = read(text.as_bytes(), &Stop::default());
+        assert_eq!(trace.tasks.duration(), [125_000, 125_000, 1_500_000].map(Nanoseconds));
+        let trace = read([&text[..], &text].concat().as_bytes(), &Stop::default());
+        assert_eq!((trace.tasks.len(), trace.losses.kind()), (3, &[LossKind::FurtherRun][..]));
     }
 }

@@ -12,7 +12,9 @@
 //!
 //! Columns are as wide as their dashes. Times are sums over all calls, in the unit that stands behind them. Of a
 //! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
-//! have rows of their own in some versions: the total below the table says which of both sum up to it.
+//! have rows of their own in some versions: the total below the table says which of both sum up to it. What the total
+//! has beyond the rows is that of rows that weren't printed (`row_limit`). Version 1.4 tells of a device only what an
+//! operator's calls take in all (`CUDA total`), which is its own where the calls lie in no other.
 
 use std::collections::HashSet;
 
@@ -34,8 +36,10 @@ struct Columns {
     spans: Vec<(usize, usize)>,
     name: usize,
     cpu: usize,
-    /// The device's own time, and the word for the device.
+    /// The device's time, and the word for the device.
     device: Option<(usize, String)>,
+    /// Whether that is the time of all calls, others within them included.
+    is_device_of_calls: bool,
     calls: usize,
 }
 
@@ -45,16 +49,24 @@ impl Columns {
         let spans = spans(dashes)?;
         let cells: Vec<String> = cut(headings, &spans);
         let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
-        let device = cells.iter().enumerate().find_map(|(place, cell)| {
+        let own = cells.iter().enumerate().find_map(|(place, cell)| {
             let word = cell.strip_prefix("Self ")?.split(' ').next()?;
             let is_time = cell == &format!("Self {word}") || cell == &format!("Self {word} total");
             (is_time && word != "CPU").then(|| (place, word.to_owned()))
         });
+        // Without times of its own, an operator of a device has those of all its calls.
+        let of_calls = || {
+            let place = cells.iter().position(|cell| cell == "CUDA total")?;
+            Some((place, "CUDA".to_owned()))
+        };
+        let is_device_of_calls = own.is_none();
+        let device = own.or_else(of_calls);
         Some(Self {
             name: find(&["Name"])?,
             cpu: find(&["Self CPU", "Self CPU total"])?,
             calls: find(&["# of Calls", "Number of Calls"])?,
             device,
+            is_device_of_calls,
             spans,
         })
     }
@@ -120,6 +132,9 @@ pub fn looks_like(head: &[u8]) -> bool {
     false
 }
 
+/// The row of the profiler's steps.
+const STEP: &str = "ProfilerStep*";
+
 /// A row of the table.
 struct Row {
     name: String,
@@ -138,7 +153,8 @@ struct Row {
 pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let mut layers = Layers::new(ProfileFormat::PyTorchTable, DeviceKind::Cpu, ExecutionUnit::Cpu);
     let (mut columns, mut rows) = (None::<Columns>, Vec::new());
-    let mut device_total = None;
+    let (mut cpu_total, mut device_total) = (None, None);
+    let mut is_further = false;
     let (mut before, mut dashes) = (String::new(), 0);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
     let mut turns = stop.within(0u64..);
@@ -147,15 +163,24 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             break;
         }
         let line = String::from_utf8_lossy(line).trim_end().to_owned();
-        let total = line.split_once(" time total: ").filter(|_| line.starts_with("Self "));
-        if let Some((subject, total)) = total {
+        if is_further {
+            // Tutorials print one profile in several orders, and programs one after another.
+        } else if let Some((subject, total)) = line.split_once(" time total: ").filter(|_| columns.is_some())
+        {
             let is_of_device = columns.as_ref().and_then(|columns| columns.device.as_ref());
-            if is_of_device.is_some_and(|(_, word)| subject.strip_prefix("Self ") == Some(word)) {
+            let subject = subject.strip_prefix("Self ").unwrap_or(subject);
+            if is_of_device.is_some_and(|(_, word)| subject == word) {
                 device_total = duration(total);
+            } else if subject == "CPU" {
+                cpu_total = duration(total);
             }
+        } else if columns.is_some() && Columns::of(&before, &line).is_some() {
+            is_further = true;
+            layers.losses.count(LossKind::FurtherRun, "a further table", 1);
         } else if let Some(found) = Columns::of(&before, &line).filter(|_| columns.is_none()) {
             columns = Some(found);
-        } else if let Some(columns) = columns.as_ref().filter(|_| !line.is_empty() && spans(&line).is_none())
+        } else if let Some(columns) =
+            columns.as_ref().filter(|_| dashes < 2 && !line.is_empty() && spans(&line).is_none())
         {
             let is_last = lines.peek().is_none();
             layers.losses.count(LossKind::OpenLastLine, "the last line", u64::from(is_last));
@@ -169,9 +194,38 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     }
     // Dashes below the headings, and below the rows.
     layers.losses.count(LossKind::OpenLayers, "rows", u64::from(columns.is_some() && dashes < 2));
-    let Some(columns) = columns else { return Err(ReadError::NoTable) };
-    enter(&mut layers, &rows, &columns, device_total);
+    let Some(mut columns) = columns else { return Err(ReadError::NoTable) };
+    if columns.is_device_of_calls && columns.device.is_some() {
+        let sum =
+            rows.iter().filter_map(|row| row.device).fold(0_i64, |sum, time| sum.saturating_add(time.0));
+        // Where calls lie in one another, nothing tells whose own the time is.
+        if device_total.is_none_or(|total| sum > total.0.saturating_add(total.0 / 100)) {
+            layers.losses.count(LossKind::LayerWithoutDuration, "CUDA total, of calls within one another", 1);
+            columns.device = None;
+            rows.iter_mut().for_each(|row| row.device = None);
+        }
+    }
+    let has_device = enter(&mut layers, &rows, &columns, device_total);
+    let cpu: i64 = rows.iter().filter_map(|row| row.cpu).fold(0, |sum, time| sum.saturating_add(time.0));
+    not_printed(&mut layers, "Self CPU time total", cpu_total, cpu);
+    if has_device {
+        let on_device = has_device_time(&rows, device_total);
+        let of_device = rows.iter().filter(|row| on_device(row)).filter_map(|row| row.device);
+        let sum = of_device.fold(0_i64, |sum, time| sum.saturating_add(time.0));
+        not_printed(&mut layers, "the device's time total", device_total, sum);
+    }
+    let cut = rows.iter().filter(|row| row.name.ends_with("...")).count();
+    layers.losses.count(LossKind::CutNames, "names that end with ...", cut as u64);
     Ok(layers.finish())
+}
+
+/// Counts a total that exceeds the sum of the rows by more than their rounding.
+fn not_printed(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, sum: i64) {
+    let missing = total.map_or(0, |total| total.0.saturating_sub(sum));
+    if missing > total.map_or(0, |total| total.0 / 100) {
+        let time = format!("{:.3} ms of {subject}", missing as f64 / 1e6);
+        layers.losses.count(LossKind::RowsNotPrinted, &time, 1);
+    }
 }
 
 fn row(columns: &Columns, line: &str) -> Option<Row> {
@@ -204,7 +258,8 @@ fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) ->
     move |row| if kernels_only { is_work(row) } else { row.device.is_some_and(|time| time.0 > 0) }
 }
 
-fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Option<Nanoseconds>) {
+/// Enters the rows; returns whether any has a time of the device.
+fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Option<Nanoseconds>) -> bool {
     let on_device = has_device_time(rows, device_total);
     let has_device = rows.iter().any(&on_device);
     let mut so_far = 0;
@@ -220,7 +275,8 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
         let durations: Vec<Nanoseconds> = parts(cpu, row.calls, so_far).collect();
         told_as_one(layers, row, durations.len());
         so_far += durations.len() as u64;
-        match has_device {
+        // A step's own time is what its program did between operators.
+        match has_device || row.name == STEP {
             true => {
                 durations.iter().for_each(|duration| layers.call(&row.name, ApiLevel::Framework, *duration))
             }
@@ -228,7 +284,7 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
         }
     }
     if !has_device {
-        return;
+        return false;
     }
     let word = columns.device.as_ref().map_or("", |(_, word)| word);
     let (kind, unit) = match word {
@@ -243,6 +299,7 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
         so_far += durations.len() as u64;
         tasks(layers, row, &durations);
     }
+    true
 }
 
 /// Counts what is told as fewer calls than the table has.
@@ -303,6 +360,49 @@ mod tests {
             let (tasks, calls) = durations(&table(&with_kernels, totals));
             assert_eq!((tasks, calls.len()), (vec![4_000, 4_000, 2_000], 3));
         }
+    }
+
+    #[test]
+    fn of_several_tables_in_one_text_the_first_counts() {
+        let rows = [["aten::conv2d", "10.000us", "0.000us", "1"]];
+        let first = table(&rows, "Self CPU time total: 10.000us\n\nsorted otherwise:\n");
+        let wider = table(&[["aten::conv2d", "1.000us", "0.000us", "1"]], "Self CPU time total: 1.000us\n");
+        let wider =
+            wider.lines().map(|line| format!("-  {line}\n")).collect::<String>().replace("-   ", "    ");
+        for second in [first.clone(), wider] {
+            let trace = read([first.clone(), second].concat().as_bytes(), &Stop::default()).unwrap();
+            assert_eq!(trace.tasks.duration(), [Nanoseconds(10_000)]);
+            assert_eq!(trace.losses.kind(), [LossKind::FurtherRun]);
+        }
+    }
+
+    #[test]
+    fn a_total_tells_of_rows_that_were_not_printed() {
+        let rows = [["aten::conv2d", "10.000us", "0.000us", "1"], ["at::nati...", "5.000us", "0.000us", "1"]];
+        let trace =
+            read(table(&rows, "Self CPU time total: 100.000us\n").as_bytes(), &Stop::default()).unwrap();
+        let losses: Vec<_> = trace.losses.kind().iter().zip(trace.losses.detail()).collect();
+        assert_eq!(losses.len(), 2);
+        assert_eq!(*losses[0].0, LossKind::RowsNotPrinted);
+        assert!(trace.strings.get(*losses[0].1).starts_with("0.085 ms"));
+        assert_eq!(*losses[1].0, LossKind::CutNames);
+    }
+
+    #[test]
+    fn times_of_all_calls_of_a_device_count_where_they_sum_to_its_total() {
+        let rows = [["conv2d", "100us", "5.000ms", "1"], ["relu", "50us", "5.000ms", "1"]];
+        let old = |totals: &str| table(&rows, totals).replace(" Self CUDA", "CUDA total");
+        assert_eq!(durations(&old("CUDA time total: 10.000ms\n")).0, [5_000_000, 5_000_000]);
+        // One lies within the other.
+        let trace = read(old("CUDA time total: 5.000ms\n").as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(trace.tasks.duration(), [100_000, 50_000].map(Nanoseconds));
+        assert_eq!(trace.losses.kind(), [LossKind::LayerWithoutDuration]);
+    }
+
+    #[test]
+    fn a_step_of_the_profiler_is_no_operator() {
+        let rows = [["ProfilerStep*", "60us", "0us", "1"], ["aten::conv2d", "30us", "0us", "1"]];
+        assert_eq!(durations(&table(&rows, "")), (vec![30_000], vec![60_000]));
     }
 
     #[test]

@@ -115,7 +115,8 @@ pub(super) fn without_info(name: &str) -> Layer {
 }
 
 /// The nodes in a fused layer's name: `a + PWN(PWN(b), c) || d` has four. `PWN` is a point-wise network, whose parts
-/// may be such networks themselves.
+/// may be such networks themselves. `{ForeignNode[a...b]}` is a part of the graph that was compiled as one: `a` and `b`
+/// are the first and the last of its nodes, and the name doesn't tell those between.
 fn nodes_in_name(name: &str) -> Vec<String> {
     let mut nodes = Vec::new();
     // Each part, and whether it lies in a network, where commas part nodes.
@@ -129,6 +130,11 @@ fn nodes_in_name(name: &str) -> Vec<String> {
             continue;
         }
         let part = part.trim();
+        if let Some(ends) = part.strip_prefix("{ForeignNode[").and_then(|it| it.strip_suffix("]}")) {
+            let (first, last) = ends.split_once("...").unwrap_or((ends, ""));
+            nodes.extend([first, last].into_iter().filter(|it| !it.is_empty()).map(str::to_owned));
+            continue;
+        }
         match part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')')) {
             Some(inner) => left.push((inner, true)),
             None if part.is_empty() => {}
@@ -141,11 +147,14 @@ fn nodes_in_name(name: &str) -> Vec<String> {
 /// A text's parts between separators that lie in no brackets. Brackets that don't match are letters like any other.
 fn parts_outside_of_brackets<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let (mut parts, mut begin, mut depth, mut at) = (Vec::new(), 0, 0_usize, 0);
-    let is_balanced = text.matches('(').count() == text.matches(')').count();
+    let is_balanced = ["()", "[]", "{}"].iter().all(|pair| {
+        let (open, close) = pair.split_at(1);
+        text.matches(open).count() == text.matches(close).count()
+    });
     while let Some(letter) = text[at..].chars().next() {
         match letter {
-            '(' if is_balanced => depth += 1,
-            ')' if is_balanced => depth = depth.saturating_sub(1),
+            '(' | '[' | '{' if is_balanced => depth += 1,
+            ')' | ']' | '}' if is_balanced => depth = depth.saturating_sub(1),
             _ => {}
         }
         let separator = separators.iter().find(|it| depth == 0 && text[at..].starts_with(**it));
@@ -284,6 +293,12 @@ mod tests {
         let mish = "PWN(PWN(Softplus_144, PWN(Tanh_145)), Mul_146) + Add_(1)";
         assert_eq!(nodes_in_name(mish), ["Softplus_144", "Tanh_145", "Mul_146", "Add_(1)"]);
         assert_eq!(nodes_in_name("Conv (a + PWN(b"), ["Conv (a", "PWN(b"]);
+        // The ends of a part of the graph; an operator's own brackets part nothing.
+        let whole = "{ForeignNode[/encoder/Unsqueeze_3 + x.../match_model/Squeeze]} + Conv_1[0 + 1]";
+        assert_eq!(
+            nodes_in_name(whole),
+            ["/encoder/Unsqueeze_3 + x", "/match_model/Squeeze", "Conv_1[0 + 1]"]
+        );
         let copy = without_info("Reformatting CopyNode for Input Tensor 0 to Conv_0 + Relu_1");
         assert_eq!((copy.op_type.as_str(), copy.origins.len()), ("Reformat", 0));
     }

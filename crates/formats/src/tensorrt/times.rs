@@ -9,11 +9,12 @@
 //! | `latencyMs` | | from the begin of the first copy to the end of the last, less waits between |
 //!
 //! Milliseconds since the begin of the measurement, on the host's clock and the device's, which `trtexec` brings
-//! together.
+//! together. With several streams (`--infStreams`) inferences overlap, and the file doesn't tell whose stream is whose:
+//! those that overlap lie on streams of their own here.
 
 use opscope_trace::{
-    ApiCall, ApiLevel, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator, OperatorId,
-    Places, StreamId, Task, Trace,
+    ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
+    OperatorId, Places, StreamId, Task, Trace,
 };
 
 use super::{FORMAT, ReadError, count_cut, instant};
@@ -110,7 +111,9 @@ fn item(scanner: &mut Scanner<'_>) -> Scanned<Item> {
 struct Projection {
     trace: Trace,
     places: Places,
-    streams: [StreamId; 3],
+    device: DeviceId,
+    /// Of each step the streams, with the end of the last on each.
+    streams: [Vec<(StreamId, Nanoseconds)>; 3],
     operators: [Option<OperatorId>; 3],
 }
 
@@ -120,11 +123,25 @@ impl Projection {
         trace.run.format = Some(FORMAT);
         let mut places = Places::default();
         let device = places.device(&mut trace, DeviceKind::Gpu, 0, FORMAT.name());
-        let streams = [0, 1, 2].map(|number| {
-            let name = trace.strings.intern(STEPS[number].0);
-            places.stream(&mut trace, device, number as u64, None, name)
-        });
-        Self { trace, places, streams, operators: [None; 3] }
+        Self { trace, places, device, streams: Default::default(), operators: [None; 3] }
+    }
+
+    /// The first stream of a step on which nothing runs at a time.
+    fn stream(&mut self, step: usize, start: Nanoseconds, end: Nanoseconds) -> StreamId {
+        if let Some((stream, busy)) = self.streams[step].iter_mut().find(|(_, busy)| *busy <= start) {
+            *busy = end;
+            return *stream;
+        }
+        let further = self.streams[step].len();
+        let name = match further {
+            0 => STEPS[step].0.to_owned(),
+            number => format!("{} {}", STEPS[step].0, number + 1),
+        };
+        let name = self.trace.strings.intern(&name);
+        let number = (step + STEPS.len() * further) as u64;
+        let stream = self.places.stream(&mut self.trace, self.device, number, None, name);
+        self.streams[step].push((stream, end));
+        stream
     }
 
     fn enter(&mut self, item: &Item) {
@@ -140,6 +157,10 @@ impl Projection {
         let row = Iteration { model: None, number, warm_up: false, start, duration };
         let iteration = Some(self.trace.iterations.push(row));
         for (step, span) in spans.into_iter().enumerate() {
+            let is_told = item.steps[step].start.is_some() || item.steps[step].end.is_some();
+            if span.is_none() && is_told {
+                self.trace.count_loss(LossKind::LayerWithoutDuration, 1, STEPS[step].0);
+            }
             let Some((start, duration)) = span.filter(|(_, duration)| *duration > Nanoseconds::ZERO) else {
                 continue;
             };
@@ -148,9 +169,9 @@ impl Projection {
             let trace = &mut self.trace;
             let operator =
                 *self.operators[step].get_or_insert_with(|| trace.operators.push(Operator::new(name, name)));
-            let stream = Some(self.streams[step]);
+            let stream = Some(self.stream(step, start, start + duration));
             let task = Task::new(name, start, duration);
-            trace.tasks.push(Task { operator: Some(operator), stream, unit, iteration, ..task });
+            self.trace.tasks.push(Task { operator: Some(operator), stream, unit, iteration, ..task });
         }
         if let Some((start, duration)) = item.enqueue.span() {
             let process = self.places.process(&mut self.trace, 0);
@@ -159,5 +180,37 @@ impl Projection {
             let call = ApiCall { thread, level: ApiLevel::Runtime, name, start, duration, iteration };
             self.trace.api_calls.push(call);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An inference that computes from a begin on for 3 ms.
+    fn inference(begin: f64, end: &str) -> String {
+        format!(
+            r#"{{"startH2dMs": {begin}, "endH2dMs": {begin}, "startComputeMs": {begin}, "endComputeMs": {end}, "startD2hMs": {end}, "endD2hMs": {end}}}"#
+        )
+    }
+
+    #[test]
+    fn inferences_that_overlap_lie_on_streams_of_their_own() {
+        let items = [0.0, 1.5, 3.0, 4.5].map(|begin| inference(begin, &format!("{}", begin + 3.0)));
+        let trace = read(format!("[{}]", items.join(",")).as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(trace.tasks.duration(), [Nanoseconds(3_000_000); 4]);
+        let streams: Vec<_> = trace.tasks.stream().iter().map(|it| it.unwrap()).collect();
+        assert_eq!((streams.len(), streams[0] == streams[2], streams[1] == streams[3]), (4, true, true));
+        assert_ne!(streams[0], streams[1]);
+    }
+
+    #[test]
+    fn a_step_without_a_time_that_can_be_is_counted() {
+        let text = format!("[{},{}]", inference(0.0, "3.0"), inference(4.0, "null"));
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(trace.tasks.len(), 1);
+        let lost: Vec<_> =
+            trace.losses.iter().map(|(_, it)| (it.kind, trace.strings.get(it.detail))).collect();
+        assert!(lost.contains(&(LossKind::LayerWithoutDuration, "computing")), "{lost:?}");
     }
 }

@@ -109,6 +109,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     // Operators of delegates and further subgraphs are parts of those that called them.
     let mut is_within = false;
     let (mut count, mut latency, mut has_begun) = (None, None, false);
+    // Whether the order of the run is behind, and whether further runs are.
+    let (mut is_ended, mut further) = (false, 0);
     // Whether the order of the run has begun and nothing of what follows it.
     let mut is_open = false;
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
@@ -124,12 +126,21 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         } else if line.contains("Delegate internal:") || line.contains("Subgraph (index: ") {
             is_within = true;
         }
+        let begins_run = line.contains("Profiling Info for Benchmark Initialization")
+            || line.contains("= Run Order =") && !is_within;
+        if is_ended && begins_run && further == 0 {
+            further = 1;
+        }
+        if further > 0 {
+            continue;
+        }
         if line.contains("= Run Order =") {
             section = Section::RunOrder;
             (columns, is_open) = (None, true);
         } else if line.contains("= Top by ") || line.contains("= Summary by ") {
             section = Section::Repeated;
             (columns, is_open) = (None, false);
+            is_ended |= has_begun && !is_within;
         } else if line.contains("Profiling Info for Benchmark Initialization") {
             is_preparation = true;
         } else if line.contains("Profiling Info for Regular Benchmark Runs") {
@@ -137,7 +148,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         } else if let Some(stated) =
             line.split_once("Inference (avg): ").filter(|_| line.contains("timings in us"))
         {
-            latency = stated.1.split(',').next().and_then(|mean| time(mean.trim().parse().ok()?, MICRO));
+            let stated = stated.1.split(',').next().and_then(|mean| time(mean.trim().parse().ok()?, MICRO));
+            // That of a further run stands before its tables.
+            latency = latency.or(stated);
         } else if let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
             // That of the preparation comes first, that of the runs last.
             let digits = stated.split(|letter: char| !letter.is_ascii_digit()).next();
@@ -168,6 +181,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         }
     }
     runs.layers.losses.count(LossKind::OpenLayers, "the order of the run", u64::from(is_open));
+    runs.layers.losses.count(LossKind::FurtherRun, "what is behind the first run", further);
     match runs.is_empty() && runs.layers.losses.rows().is_empty() {
         true => Err(ReadError::NoRunOrder),
         false => Ok(runs.finish(count, latency)),

@@ -16,7 +16,7 @@ use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
 use crate::converter_files::{self, ConverterArguments};
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Opened, Tell};
+use crate::profile::{self, NetworkArguments, Opened, Tell};
 use crate::report::advise as report;
 use crate::terminal::Terminal;
 
@@ -67,6 +67,9 @@ pub struct Arguments {
     /// The model that was profiled, for the rules about graphs
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
+
+    #[command(flatten)]
+    network: NetworkArguments,
 
     /// The hardware that it runs on [default: that of the profile, or of the
     /// converter's --soc_version]
@@ -149,7 +152,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
     let trace = match is_model {
         true => None,
-        false => Some(profile::open_source(source, Tell::Warnings, terminal)?),
+        false => {
+            let opened = profile::open_source(source, Tell::Warnings, terminal)?;
+            Some(arguments.network.choose(opened, terminal)?)
+        }
     };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;

@@ -22,7 +22,7 @@ use super::run::{EngineArguments, InputArguments, parse_duration};
 use crate::exit::{Exit, UsageError, naming_model};
 use crate::interrupt;
 use crate::judgement::{Facts, Judgement, Limits, Outcome};
-use crate::profile::{self, Tell};
+use crate::profile::{self, NetworkArguments, Tell};
 use crate::report::{check, compare as comparison, junit};
 use crate::terminal::Terminal;
 
@@ -63,6 +63,9 @@ pub struct Arguments {
     /// The state now: a profile, or a model to measure
     #[arg(long, value_name = "B")]
     candidate: PathBuf,
+
+    #[command(flatten)]
+    network: NetworkArguments,
 
     /// How much slower it may get
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = parse_percent)]
@@ -135,14 +138,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             Some(facts) => facts,
             None => return Ok(Exit::Interrupted),
         },
-        Some(baseline) => read(Some(baseline), &arguments.candidate, terminal)?,
+        Some(baseline) => read(arguments, Some(baseline), terminal)?,
         None if is_model(&arguments.candidate) => {
             let text = word(
                 "a model alone can't be measured alternately: give --baseline, or profile it with opscope run",
             );
             return Err(UsageError(text.to_owned()).into());
         }
-        None => read(None, &arguments.candidate, terminal)?,
+        None => read(arguments, None, terminal)?,
     };
     let limits = Limits {
         max_regression: arguments.max_regression,
@@ -233,8 +236,12 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
 }
 
 /// The facts of two profiles, or of a candidate alone.
-fn read(baseline: Option<&Path>, candidate: &Path, terminal: &Terminal) -> anyhow::Result<Facts> {
-    let open = |path: &Path| profile::open(path, Tell::Warnings, terminal);
+fn read(arguments: &Arguments, baseline: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Facts> {
+    let candidate = &arguments.candidate;
+    let open = |path: &Path| -> anyhow::Result<_> {
+        let opened = profile::open(path, Tell::Warnings, terminal)?;
+        Ok(arguments.network.choose(opened, terminal)?)
+    };
     let before = baseline.map(open).transpose()?;
     let after = open(candidate)?;
     let facts = compare(before.as_ref().unwrap_or(&after), &after, terminal).with_context(|| {

@@ -25,13 +25,13 @@ pub enum Tell {
 
 /// A profile that was read, with its losses. It derefs to its trace; clones share it.
 #[derive(Clone, Debug)]
-pub struct Opened(Arc<Kept>);
+pub struct Opened(pub(super) Arc<Kept>);
 
 #[derive(Debug)]
-struct Kept {
-    read: opscope_open::Opened,
+pub(super) struct Kept {
+    pub(super) read: opscope_open::Opened,
     /// The overview of the usual scope, from when it is first asked for.
-    overview: OnceLock<Overview>,
+    pub(super) overview: OnceLock<Overview>,
 }
 
 impl Deref for Opened {

@@ -3,6 +3,7 @@
 
 pub mod board;
 mod losses;
+mod network;
 mod several;
 
 use std::cell::OnceCell;
@@ -18,6 +19,7 @@ use opscope_trace::Trace;
 use crate::terminal::{StepBar, Terminal};
 
 pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
+pub use network::NetworkArguments;
 pub use opscope_open::check_presence;
 pub use opscope_open::raw::{
     RawProfile, Results, imported, join, losses_of_joined, only, outline, remarks_of_joined, trace_of,

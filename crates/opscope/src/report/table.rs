@@ -77,7 +77,7 @@ impl From<Cell> for TableCell {
         const LONGEST: usize = 100;
         match cell {
             Cell::Missing => Self::missing(),
-            Cell::Text(text) => Self::new(shortened(&text.replace('+', " + "), LONGEST), text),
+            Cell::Text(text) => Self::new(shortened(&text, LONGEST).into_owned(), text),
             Cell::Count(count) => Self::new(count.to_string(), count),
             Cell::Time(time) => Self::new(units::duration(time), time.0),
             Cell::Share(share) => Self::new(units::percent(share), share),

@@ -175,7 +175,7 @@ fn beside(others: usize) -> String {
 
 fn known_dimensions(known: &[String]) -> String {
     match known {
-        [] => ": all dimensions of its inputs are fixed".to_owned(),
+        [] => ": none of its inputs has a dimension with a name; --input gives sizes".to_owned(),
         known => format!("; it has: {}", known.join(", ")),
     }
 }

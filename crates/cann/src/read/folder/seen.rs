@@ -123,6 +123,10 @@ const NOT_READ: [(&str, &str, &str); 9] = [
     ("profiler.db", "", "figures of a server by msServiceProfiler, which opscope doesn't read"),
 ];
 
+/// Files of MindSpore's that stand in for others, by the words that name them in the reasons.
+const STAND_INS: [&str; 4] =
+    ["aicpu_intermediate", "aicore_intermediate", "output_timeline_data", "minddata_pipeline_raw"];
+
 /// How a run is known by its times.
 pub(super) const ANOTHER_TIME: &str = "its times lie outside of those of the rest; give it alone";
 
@@ -161,9 +165,19 @@ impl Fates {
     /// counted in the trace.
     pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
-        for path in all_files(folder)? {
-            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-            let fate = self.known.get(&path).cloned().unwrap_or_else(|| fate_by_name(&path, trace));
+        let paths = all_files(folder)?;
+        let is_there = |begin: &str| {
+            let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            paths.iter().filter_map(name).any(|name| name.starts_with(begin))
+        };
+        for path in &paths {
+            let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+            let mut fate = self.known.get(path).cloned().unwrap_or_else(|| fate_by_name(path, trace));
+            if let FileFate::NotNeeded(why) = &fate
+                && let Some(lacking) = STAND_INS.iter().find(|it| why.starts_with(**it) && !is_there(it))
+            {
+                fate = FileFate::Failed(format!("{lacking}, which opscope reads in its place, isn't there"));
+            }
             match &fate {
                 FileFate::OfOtherRun(how) => {
                     trace.count_loss(LossKind::FileOfOtherRun, 1, &format!("{name}: {how}"));
@@ -171,7 +185,7 @@ impl Fates {
                 FileFate::NotNeeded(why) => {
                     trace.count_loss(LossKind::FileNotNeeded, 1, &format!("{name}: {why}"));
                 }
-                FileFate::Failed(why) if !self.known.contains_key(&path) => {
+                FileFate::Failed(why) if !self.known.contains_key(path) => {
                     trace.count_loss(LossKind::FileNotRead, 1, &format!("{name}: {why}"));
                 }
                 FileFate::NotUnderstood => trace.count_loss(LossKind::FileNotUnderstood, 1, &name),

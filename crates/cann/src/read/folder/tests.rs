@@ -572,3 +572,51 @@ fn real_folders_have_the_sums_of_an_independent_program_and_all_their_files() {
     }
     assert!(compared >= 10, "{compared} tables");
 }
+
+#[test]
+fn files_of_mindspores_whose_stand_in_is_not_there_are_told_as_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    mindspore_of_2021(folder.path(), 1);
+    write(folder.path(), "output_op_compute_time_1.txt", "optype,time\n");
+    let fate = |read: &Folder, name: &str| fate(read, name).clone();
+    assert!(matches!(fate(&read(folder.path()), "output_op_compute_time_1.txt"), FileFate::NotNeeded(_)));
+    for name in ["aicore_intermediate_1_type.csv", "aicore_intermediate_1_detail.csv"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let without = read(folder.path());
+    let FileFate::Failed(why) = fate(&without, "output_op_compute_time_1.txt") else { panic!("{without:?}") };
+    assert!(why.starts_with("aicore_intermediate, "), "{why}");
+    assert_eq!(count(&without.trace, LossKind::FileNotRead), 1);
+}
+
+#[test]
+fn operators_on_the_ai_cpu_are_read_whatever_their_type_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    mindspore_of_2021(folder.path(), 1);
+    let as_before = tasks(&read(folder.path()).trace);
+    let path = folder.path().join("aicpu_intermediate_1.csv");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("kernel_type", "op_type")).unwrap();
+    assert_eq!(tasks(&read(folder.path()).trace), as_before);
+}
+
+#[test]
+fn a_timeline_of_mindspores_is_read_as_far_as_it_is_whole() {
+    let event = |name: &str, start: &str| {
+        format!(
+            r#"{{"name": "{name}", "ph": "X", "pid": 1, "tid": 3, "ts": {start}, "dur": 5.0, "args": {{"type": "Conv2D"}}}}"#
+        )
+    };
+    let whole = [event("a", "154907895100.0"), event("b", "154907895200.0"), event("c", "154907895300.0")];
+    let cut = &format!("[{}]", whole.join(","));
+    let other = format!("[{},{},{}]", whole[0], whole[1].replace("\"ph\": \"X\"", "\"ph\": 7"), whole[2]);
+    for (text, tasks_left, kind) in
+        [(&cut[..cut.len() - 30], 2, LossKind::CutEventList), (&other, 2, LossKind::EventNoObject)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "ascend_timeline_display_1.json", text);
+        let read = read(folder.path());
+        assert_eq!(read.trace.tasks.len(), tasks_left, "{kind:?}");
+        assert_eq!(count(&read.trace, kind), 1, "{kind:?}");
+    }
+}

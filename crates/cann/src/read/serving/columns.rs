@@ -118,6 +118,12 @@ pub(super) struct Value {
 }
 
 impl Value {
+    /// Whether a row has anything there.
+    pub fn is_told(&self, row: &Row<'_>) -> bool {
+        let text = row.text(Some(self.column));
+        !["", "<NA>", "nan", "NaN", "None", "null", "-"].contains(&text.trim())
+    }
+
     /// The value in a row; nothing for an empty one.
     pub fn of(&self, row: &Row<'_>) -> Option<f64> {
         match self.time {

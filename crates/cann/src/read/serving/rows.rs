@@ -81,7 +81,10 @@ impl Reading {
                 }
             }
             for value in &layout.values {
-                let Some(number) = value.of(row) else { continue };
+                let Some(number) = value.of(row) else {
+                    losses.count_several(LossKind::ValueNoNumber, u64::from(value.is_told(row)), row.line);
+                    continue;
+                };
                 let counter = self.counter(value.quantity.counter, value.quantity.unit, place);
                 self.samples.push(Sample { counter, time: start, value: number });
             }

@@ -133,7 +133,18 @@ fn durations_without_a_unit_are_not_guessed() {
     let heading = "http_rid,reply_token_size,execution_time,first_token_latency,start_time(ms)";
     let trace = read_text(&format!("{heading}\n1,40,250,20,1745398331100\n"));
     assert_eq!(samples(&trace).len(), 1, "tokens alone");
-    assert_eq!((trace.ranges.len(), trace.losses.kind()), (0, &[LossKind::RangeWithoutSpan][..]));
+    let kinds = [LossKind::RangeWithoutSpan, LossKind::ValueNoNumber];
+    assert_eq!((trace.ranges.len(), trace.losses.kind()), (0, &kinds[..]));
+}
+
+#[test]
+fn cells_that_are_no_numbers_are_counted_and_empty_ones_are_none() {
+    let heading = "http_rid,reply_token_size,execution_time(ms),queue_wait_time(ms),start_time(ms)";
+    let rows = "1,many,250,3,1745398331100\n2,40,250,,1745398331200\n3,41,250,<NA>,1745398331300\n4,oops,250,x,1745398331400\n";
+    let trace = read_text(&format!("{heading}\n{rows}"));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::ValueNoNumber, 3)]);
+    assert_eq!(samples(&trace).len(), 3);
 }
 
 #[test]

@@ -26,13 +26,14 @@ const START: [&str; 7] = [
 const DURATION: [&str; 5] =
     [op_summary::DURATION, other::DURATION[0], task_time::DURATION, other::DURATION[1], mindspore::DURATION];
 const WAIT: [&str; 3] = [op_summary::WAIT, other::WAIT[0], other::WAIT[1]];
-const NAME: [&str; 6] = [
+const NAME: [&str; 7] = [
     op_summary::NAME,
     other::NAME,
     task_time::NAME,
     aicpu::NAME,
     mindspore::OPERATOR,
     mindspore::KERNEL_TYPE,
+    mindspore::TYPE[1],
 ];
 const DEVICE: [&str; 2] = [op_summary::DEVICE, other::DEVICE];
 

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use opscope_formats::reading::{Stop, decimal};
 use opscope_trace::{Iteration, LossKind, Nanoseconds, Trace};
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::ReadError;
@@ -185,9 +186,17 @@ pub(in crate::read) fn read_timeline(
     stop: &Stop,
     kernels: &mut Kernels,
 ) -> Result<(), ReadError> {
-    let events: Vec<Event<'_>> = serde_json::from_slice(json).map_err(|_| ReadError::NotATable)?;
+    let (events, is_cut) = events_of(json);
+    if events.is_empty() && is_cut {
+        return Err(ReadError::NotATable);
+    }
     let mut table = kernels.begin_table();
+    table.kernels.losses.count_several(LossKind::CutEventList, u64::from(is_cut), events.len() as u64);
     for (place, event) in (1..).zip(stop.within(events)) {
+        let Ok(event) = serde_json::from_str::<Event<'_>>(event.get()) else {
+            table.kernels.losses.count(LossKind::EventNoObject, place);
+            continue;
+        };
         if event.ph != "X" {
             continue;
         }
@@ -221,6 +230,31 @@ pub(in crate::read) fn read_timeline(
         table.push(PlainTask { start, duration, name, op_type, kind, device, stream });
     }
     Ok(())
+}
+
+/// The events of a list, and whether it ends before its end.
+fn events_of(json: &[u8]) -> (Vec<&RawValue>, bool) {
+    struct Events<'e, 'j>(&'e mut Vec<&'j RawValue>);
+
+    impl<'j> Visitor<'j> for Events<'_, 'j> {
+        type Value = ();
+
+        fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("a list of events")
+        }
+
+        fn visit_seq<A: SeqAccess<'j>>(self, mut list: A) -> Result<(), A::Error> {
+            while let Some(event) = list.next_element()? {
+                self.0.push(event);
+            }
+            Ok(())
+        }
+    }
+
+    let mut events = Vec::new();
+    let mut text = serde_json::Deserializer::from_slice(json);
+    let read = text.deserialize_seq(Events(&mut events)).and_then(|()| text.end());
+    (events, read.is_err())
 }
 
 /// The inferences of `step_trace_raw_<device>_detail_time.csv`, whose last row may be the mean of all.

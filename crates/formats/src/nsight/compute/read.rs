@@ -3,7 +3,7 @@
 use csv::{ByteRecord, ReaderBuilder};
 use opscope_trace::{
     ByteMap, DeviceKind, ExecutionUnit, LossKind, MetricId, Nanoseconds, NumberMap, Operator, OperatorId,
-    Places, StringId, Task, TaskId, TimeBasis, Trace,
+    Places, Reading, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
 use super::rows::{About, Break, Cells, HEADINGS, Part, Row, Rows, cell, number};
@@ -171,6 +171,10 @@ struct Kernels {
     has_duration: bool,
     /// Durations in units that aren't known.
     unknown_durations: u64,
+    /// Durations that are no number.
+    durations_without_number: u64,
+    /// Whether each task's duration is known.
+    is_known: Vec<bool>,
     unreadable: u64,
     no_number: u64,
 }
@@ -218,6 +222,7 @@ impl Kernels {
         values.clear();
         for (quantity, &value) in quantities.iter_mut().zip(values_of_all) {
             if value.is_nan() {
+                self.durations_without_number += u64::from(quantity.is_duration);
                 continue;
             }
             if quantity.is_duration {
@@ -242,6 +247,8 @@ impl Kernels {
             self.open = Some(Kernel { id, process, task, metrics: Vec::new(), values: Vec::new() });
         }
         if value.is_nan() {
+            let is_duration = DURATION.iter().any(|name| name.as_bytes() == about.get(About::Name));
+            self.durations_without_number += u64::from(is_duration);
             return;
         }
         let [name, unit] = [About::Name, About::Unit].map(|it| String::from_utf8_lossy(about.get(it)));
@@ -273,6 +280,7 @@ impl Kernels {
             stream,
             ..Task::new(name, self.end, Nanoseconds::ZERO)
         };
+        self.is_known.push(false);
         trace.tasks.push(task)
     }
 
@@ -280,6 +288,7 @@ impl Kernels {
     fn take_duration(&mut self, task: TaskId, unit: &str, value: f64) {
         if let Some(nanoseconds) = nanoseconds(value, unit) {
             self.has_duration = true;
+            self.is_known[task.index()] = true;
             let row = self.trace.tasks.get(task);
             self.trace.tasks.set(task, Task { duration: nanoseconds, ..row });
             self.end = row.start + nanoseconds;
@@ -304,16 +313,44 @@ impl Kernels {
         }
     }
 
+    /// Leaves out kernels whose duration isn't known where that of others is: they would seem to last no time.
+    fn leave_out_unknown(&mut self) {
+        let (is_known, trace) = (&self.is_known, &mut self.trace);
+        let mut places = Vec::with_capacity(is_known.len());
+        let mut kept = 0;
+        for known in is_known {
+            places.push(kept);
+            kept += usize::from(*known);
+        }
+        let of_known: Vec<bool> = trace.readings.task().iter().map(|task| is_known[task.index()]).collect();
+        trace.readings.retain(&of_known);
+        for id in trace.readings.ids() {
+            let row = trace.readings.get(id);
+            let task = TaskId::from_index(places[row.task.index()]);
+            trace.readings.set(id, Reading { task, ..row });
+        }
+        trace.tasks.retain(is_known);
+    }
+
     fn finish(mut self) -> Trace {
         self.close();
+        if self.has_duration && self.is_known.iter().any(|known| !known) {
+            self.leave_out_unknown();
+        }
         let trace = &mut self.trace;
         trace.run.layer_times = TimeBasis::Unplaced;
-        if !self.has_duration && self.unknown_durations == 0 && !trace.tasks.is_empty() {
+        let unknown = self.unknown_durations + self.durations_without_number;
+        if !self.has_duration && unknown == 0 && !trace.tasks.is_empty() {
             trace.run.note = Some(NO_DURATIONS.to_owned());
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, "lines");
         trace.count_loss(LossKind::MeasureNoNumber, self.no_number, "");
         trace.count_loss(LossKind::UnknownUnit, self.unknown_durations, "gpu__time_duration.sum");
+        trace.count_loss(
+            LossKind::LayerWithoutDuration,
+            self.durations_without_number,
+            "gpu__time_duration.sum",
+        );
         self.trace
     }
 }

@@ -235,7 +235,8 @@ pub fn cell(record: &ByteRecord, column: usize) -> &[u8] {
     record.get(column).unwrap_or_default().trim_ascii()
 }
 
-/// A number, with commas between its thousands or without.
+/// A number, with commas between its thousands or without. Text in which a comma stands elsewhere is none: nothing tells
+/// what it parts.
 pub fn number(cell: &[u8]) -> Option<f64> {
     /// Numbers of so many digits are whole in floating point, and most are; anything else takes several times as long.
     const MOST_DIGITS: usize = 15;
@@ -244,8 +245,33 @@ pub fn number(cell: &[u8]) -> Option<f64> {
     }
     let text = std::str::from_utf8(cell).ok()?;
     let number: f64 = match text.contains(',') {
-        true => text.replace(',', "").parse().ok()?,
+        true => are_thousands(text).then(|| text.replace(',', ""))?.parse().ok()?,
         false => text.parse().ok()?,
     };
     number.is_finite().then_some(number)
+}
+
+/// Whether commas stand before each three digits of the whole part and nowhere else.
+fn are_thousands(text: &str) -> bool {
+    let whole = text.split('.').next().unwrap_or_default();
+    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
+    let first = groups.next().unwrap_or_default();
+    let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=3).contains(&first.len())
+        && are_digits(first)
+        && groups.all(|group| group.len() == 3 && are_digits(group))
+        && !text[whole.len()..].contains(',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn commas_part_thousands_and_nothing_else() {
+        let all = ["1,234,567", "-12,345.5", "250,25", "1,2345", "1.5,5", ",123", "1,,234", "1 234"];
+        let numbers = all.map(|text| number(text.as_bytes()));
+        assert_eq!(numbers[..2], [Some(1_234_567.0), Some(-12_345.5)]);
+        assert_eq!(numbers[2..], [None; 6]);
+    }
 }

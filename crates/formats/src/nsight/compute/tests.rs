@@ -65,6 +65,23 @@ fn a_duration_in_a_unit_that_is_not_known_is_lost_and_not_unmeasured() {
     assert_eq!(durations(&trace), [3_500, 4_500]);
 }
 
+#[test]
+fn a_kernel_whose_duration_is_no_number_is_lost_and_lasts_no_nothing() {
+    let whole = read(RAW.as_bytes(), &Stop::default()).unwrap();
+    let text = RAW.replacen("\"2.50\"", "\"n/a\"", 1);
+    assert_ne!(text, RAW);
+    let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), durations(&whole)[1..]);
+    assert!(trace.losses.iter().any(|(_, it)| (it.kind, it.count) == (LossKind::LayerWithoutDuration, 1)));
+    // The counters are still those of the kernel that they were read of.
+    let of_last = |trace: &opscope_trace::Trace| {
+        let last = trace.readings.ids().next_back().unwrap();
+        assert_eq!(trace.readings.get(last).task.index(), trace.tasks.len() - 1);
+        trace.readings_of(last).map(|(_, value)| value).collect::<Vec<f64>>()
+    };
+    assert_eq!(of_last(&trace), of_last(&whole));
+}
+
 /// A raw page of many kernels, in several blocks, with a cell for each name of a process.
 fn many(process: impl Fn(usize) -> String) -> String {
     let mut text = RAW.to_owned();

@@ -130,6 +130,7 @@ fn own(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Result<(), Form
             | "HardSwish"
             | "HSwish"
             | "HSigmoid"
+            | "Clip"
     );
     let first = inputs.first().and_then(|blob| blob.dims.clone());
     let dims = match &*layer.op_type {
@@ -141,11 +142,12 @@ fn own(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Result<(), Form
             inputs.first().and_then(|blob| Pooled::of(layer, blob)).map(|pooled| pooled.dims.to_vec())
         }
         "ROIPooling" | "PSROIPooling" | "PriorBox" => regions(layer, inputs),
-        _ => None,
+        _ => along_axes(layer, first.as_deref()),
     };
     let mut outputs = Vec::new();
     for (place, top) in layer.tops.iter().enumerate() {
-        let dims = dims.clone().filter(|_| place == 0);
+        // The places of the greatest values have the sizes of these.
+        let dims = dims.clone().filter(|_| place == 0 || layer.op_type == "Pooling");
         if dims.is_none() {
             net.unsized_layers.add(|| format!("{} ({})", layer.name, layer.op_type));
         }
@@ -178,6 +180,111 @@ fn attributes<'b>(parameters: &'b Block<'_>) -> impl Iterator<Item = AttributePr
             }
         }
     })
+}
+
+/// Sizes behind layers that change some axes of their only blob.
+fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<i64>> {
+    if layer.op_type == "Parameter" {
+        return Some(layer.parameters("parameter_param").block("shape")?.ints("dim"));
+    }
+    let dims = dims?;
+    match &*layer.op_type {
+        "ArgMax" => {
+            let parameters = layer.parameters("argmax_param");
+            let most = parameters.int("top_k").unwrap_or(1);
+            match parameters.int("axis") {
+                Some(at) => {
+                    let place = axis(at, dims.len())?;
+                    let mut dims = dims.to_vec();
+                    dims[place] = most;
+                    Some(dims)
+                }
+                // Places, and the values where they are asked for; of all axes but the first.
+                None => {
+                    let pairs = 1 + i64::from(parameters.bool("out_max_val") == Some(true));
+                    Some(vec![*dims.first()?, pairs, most])
+                }
+            }
+        }
+        "Reduction" => {
+            let from = axis(layer.parameters("reduction_param").int("axis").unwrap_or(0), dims.len())?;
+            Some(dims[..from].to_vec())
+        }
+        "Tile" => {
+            let parameters = layer.parameters("tile_param");
+            let mut dims = dims.to_vec();
+            let at = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
+            dims[at] = dims[at].checked_mul(parameters.int("tiles").filter(|tiles| *tiles > 0)?)?;
+            Some(dims)
+        }
+        "Embed" => {
+            let width = layer.parameters("embed_param").int("num_output").filter(|width| *width > 0)?;
+            Some(dims.iter().copied().chain([width]).collect())
+        }
+        "Im2col" => {
+            let [batch, channels, height, width] = *dims else { return None };
+            let window = Window::of(layer.parameters("convolution_param"))?;
+            let rows = channels.checked_mul(window.kernel[0])?.checked_mul(window.kernel[1])?;
+            Some(vec![batch, rows, window.convolved(0, height)?, window.convolved(1, width)?])
+        }
+        "SPP" => {
+            let [batch, channels, ..] = *dims else { return None };
+            let levels =
+                layer.parameters("spp_param").int("pyramid_height").filter(|it| (1..16).contains(it))?;
+            // A level has a window for each part, of which the next has four times as many.
+            let parts = ((1_i64 << (2 * levels)) - 1) / 3;
+            Some(vec![batch, channels.checked_mul(parts)?])
+        }
+        "Flatten" => {
+            let parameters = layer.parameters("flatten_param");
+            let first = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
+            let last = axis(parameters.int("end_axis").unwrap_or(-1), dims.len())?;
+            let flat = product(dims.get(first..=last)?)?;
+            Some(
+                dims[..first].iter().copied().chain([flat]).chain(dims[last + 1..].iter().copied()).collect(),
+            )
+        }
+        "InnerProduct" => {
+            let parameters = layer.parameters("inner_product_param");
+            let from = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
+            let outputs = parameters.int("num_output").filter(|count| *count > 0)?;
+            Some(dims[..from].iter().copied().chain([outputs]).collect())
+        }
+        "Reshape" => {
+            let parameters = layer.parameters("reshape_param");
+            let rank = dims.len();
+            let at = parameters.int("axis").unwrap_or(0);
+            // A negative axis counts from behind the last.
+            let from = usize::try_from(if at < 0 { at + rank as i64 + 1 } else { at })
+                .ok()
+                .filter(|it| *it <= rank)?;
+            let end = match parameters.int("num_axes").unwrap_or(-1) {
+                -1 => rank,
+                count => from.checked_add(usize::try_from(count).ok()?).filter(|end| *end <= rank)?,
+            };
+            let sizes = reshaped(&dims[from..end], &parameters.block("shape")?.ints("dim"))?;
+            Some(dims[..from].iter().copied().chain(sizes).chain(dims[end..].iter().copied()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Sizes in place of others: 0 keeps that of its place, and -1 has what is left.
+fn reshaped(dims: &[i64], wanted: &[i64]) -> Option<Vec<i64>> {
+    let kept = wanted
+        .iter()
+        .enumerate()
+        .map(|(at, &size)| if size == 0 { dims.get(at).copied() } else { Some(size) });
+    let mut sizes: Vec<i64> = kept.collect::<Option<_>>()?;
+    let known = product(&sizes.iter().copied().filter(|size| *size != -1).collect::<Vec<_>>())?;
+    let all = product(dims)?;
+    match sizes.iter_mut().find(|size| **size == -1) {
+        Some(size) if known > 0 && all % known == 0 => *size = all / known,
+        Some(_) => return None,
+        None if known != all => return None,
+        None => {}
+    }
+    Some(sizes)
 }
 
 /// Sizes behind `Crop`: those of the second blob from an axis on.
@@ -267,6 +374,8 @@ fn made(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
         stated if stated.ends_with("onvolution") && !is_usual() => None,
         "Convolution" | "ConvolutionDepthwise" | "DepthwiseConvolution" => convolution(net, layer, first),
         "Deconvolution" => deconvolution(net, layer, first),
+        // ONNX's operator tells places as whole numbers, Caffe in the form of its values.
+        "Pooling" if layer.tops.len() > 1 => None,
         "Pooling" => pooling(layer, first),
         "InnerProduct" => inner_product(net, layer, first),
         "BatchNorm" => {
@@ -549,7 +658,10 @@ fn eltwise(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
         ("MAX" | "2", _) => "Max",
         _ => return None,
     };
-    Some(Made::new(op_type, values, inputs.first()?.dims.clone()))
+    let dims = inputs.first()?.dims.clone();
+    // Caffe refuses blobs of other sizes.
+    let is_alike = inputs.iter().all(|blob| blob.dims.is_none() || dims.is_none() || blob.dims == dims);
+    Some(Made::new(op_type, values, dims.filter(|_| is_alike)))
 }
 
 fn concat(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
@@ -559,6 +671,11 @@ fn concat(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
     let dims = known.and_then(|known| {
         let mut dims = (*known.first()?).clone();
         let at = axis(at, dims.len())?;
+        // Caffe refuses blobs of which another size differs.
+        let others = |dims: &[i64]| [&dims[..at], &dims[at + 1..]].concat();
+        if known.iter().any(|it| it.len() != dims.len() || others(it) != others(&dims)) {
+            return None;
+        }
         let sizes: Option<Vec<i64>> = known.iter().map(|dims| dims.get(at).copied()).collect();
         dims[at] = sizes?.into_iter().try_fold(0i64, i64::checked_add)?;
         Some(dims)
@@ -605,23 +722,7 @@ fn reshape(net: &mut Network, layer: &Layer<'_>, input: &Blob) -> Option<Made> {
     if !is_whole {
         return None;
     }
-    let dims = input.dims.as_ref().and_then(|dims| {
-        let kept = wanted
-            .iter()
-            .enumerate()
-            .map(|(at, &size)| if size == 0 { dims.get(at).copied() } else { Some(size) });
-        let mut sizes: Vec<i64> = kept.collect::<Option<_>>()?;
-        let known = product(&sizes.iter().copied().filter(|size| *size != -1).collect::<Vec<_>>())?;
-        let all = product(dims)?;
-        let open = sizes.iter_mut().find(|size| **size == -1);
-        match open {
-            Some(size) if known > 0 && all % known == 0 => *size = all / known,
-            Some(_) => return None,
-            None if known != all => return None,
-            None => {}
-        }
-        Some(sizes)
-    });
+    let dims = input.dims.as_ref().and_then(|dims| reshaped(dims, &wanted));
     let shape = list(net, layer, "shape", &wanted);
     Some(Made::new("Reshape", vec![input.value.clone(), shape], dims))
 }

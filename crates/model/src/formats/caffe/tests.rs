@@ -359,3 +359,63 @@ fn other_messages_are_no_network() {
     }
     assert!(is_one(&caffe_file::small()) && is_one(&caffe_file::old()));
 }
+
+#[test]
+fn layers_that_change_axes_have_the_sizes_of_caffes_rules() {
+    let text = format!(
+        "{INPUT}
+        layer {{ name: 'clip' type: 'Clip' bottom: 'data' top: 'clip' clip_param {{ min: 0 max: 6 }} }}
+        layer {{ name: 'pool' type: 'Pooling' bottom: 'clip' top: 'pool' top: 'mask'
+          pooling_param {{ pool: MAX kernel_size: 2 stride: 2 }} }}
+        layer {{ name: 'best' type: 'ArgMax' bottom: 'pool' top: 'best' argmax_param {{ axis: 1 }} }}
+        layer {{ name: 'top3' type: 'ArgMax' bottom: 'pool' top: 'top3' argmax_param {{ top_k: 3 out_max_val: true }} }}
+        layer {{ name: 'sum' type: 'Reduction' bottom: 'pool' top: 'sum' reduction_param {{ axis: 2 }} }}
+        layer {{ name: 'tile' type: 'Tile' bottom: 'pool' top: 'tile' tile_param {{ tiles: 2 }} }}
+        layer {{ name: 'words' type: 'Embed' bottom: 'best' top: 'words' embed_param {{ input_dim: 9 num_output: 7 }} }}
+        layer {{ name: 'columns' type: 'Im2col' bottom: 'pool' top: 'columns'
+          convolution_param {{ kernel_size: 3 pad: 1 stride: 2 }} }}
+        layer {{ name: 'pyramid' type: 'SPP' bottom: 'pool' top: 'pyramid' spp_param {{ pyramid_height: 3 }} }}
+        layer {{ name: 'flat' type: 'Flatten' bottom: 'pool' top: 'flat' flatten_param {{ axis: 2 }} }}
+        layer {{ name: 'rows' type: 'InnerProduct' bottom: 'pool' top: 'rows'
+          inner_product_param {{ num_output: 5 axis: 3 }} }}
+        layer {{ name: 'parts' type: 'Reshape' bottom: 'pool' top: 'parts'
+          reshape_param {{ axis: 1 num_axes: 1 shape {{ dim: 1 dim: -1 }} }} }}
+        layer {{ name: 'own' type: 'Parameter' top: 'own' parameter_param {{ shape {{ dim: 4 dim: 2 }} }} }}"
+    );
+    let (model, shapes) = inferred(&text);
+    assert!(model.provenance().losses.is_empty(), "{:?}", model.provenance().losses);
+    let all = [
+        ("clip", &[1, 3, 32, 32][..]),
+        ("pool", &[1, 3, 16, 16]),
+        ("best", &[1, 1, 16, 16]),
+        ("top3", &[1, 2, 3]),
+        ("sum", &[1, 3]),
+        ("tile", &[1, 6, 16, 16]),
+        ("words", &[1, 1, 16, 16, 7]),
+        ("columns", &[1, 27, 8, 8]),
+        // 1 + 4 + 16 parts.
+        ("pyramid", &[1, 63]),
+        ("flat", &[1, 3, 256]),
+        ("rows", &[1, 3, 16, 5]),
+        ("parts", &[1, 1, 3, 16, 16]),
+        ("own", &[4, 2]),
+    ];
+    for (name, expected) in all {
+        assert_eq!(dims(&model, &shapes, name), expected, "{name}");
+    }
+    let node = model.graph().node_by_name("pool").unwrap();
+    assert_eq!(shapes.get(node.output(1).unwrap()).unwrap().known_dims().unwrap(), [1, 3, 16, 16]);
+}
+
+#[test]
+fn blobs_that_caffe_refuses_together_have_no_sizes() {
+    for layer in ["type: 'Eltwise'", "type: 'Concat'"] {
+        let text = format!(
+            "{INPUT}
+            layer {{ name: 'pool' type: 'Pooling' bottom: 'data' top: 'pool' pooling_param {{ kernel_size: 2 stride: 2 }} }}
+            layer {{ name: 'both' {layer} bottom: 'data' bottom: 'pool' top: 'both' }}"
+        );
+        let model = load(&text).unwrap();
+        assert_eq!(model.provenance().losses.len(), 1, "{layer}: {:?}", model.provenance().losses);
+    }
+}

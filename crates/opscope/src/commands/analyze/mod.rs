@@ -16,7 +16,7 @@ use super::form::FormArguments;
 use super::html::{HtmlArguments, PageModelArguments};
 use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Opened, Tell};
+use crate::profile::{self, NetworkArguments, Opened, Tell};
 use crate::report::{self, Table, analyze};
 use crate::terminal::{Terminal, bold, printable};
 
@@ -77,6 +77,9 @@ pub struct Arguments {
     choice: Choice,
 
     #[command(flatten)]
+    network: NetworkArguments,
+
+    #[command(flatten)]
     order: Order,
 
     #[command(flatten)]
@@ -122,6 +125,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(below) => profile::open_below(source, below, how, terminal)?,
         None => profile::open_source(source, how, terminal)?,
     };
+    let trace = arguments.network.choose(trace, terminal)?;
     let mut query = query(&arguments.choice, &arguments.order);
     query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
     let usage = |error: ScopeError| UsageError(error.to_string());

@@ -13,7 +13,7 @@ use opscope_trace::Severity;
 use super::advise::silence_suspects;
 use super::html::{self, Content, HtmlArguments, command_line};
 use crate::exit::Exit;
-use crate::profile::{self, Opened, Tell};
+use crate::profile::{self, NetworkArguments, Opened, Tell};
 use crate::report::compare::{Shown, to_json, to_markdown, to_text};
 use crate::terminal::{Terminal, dim, printable};
 use models::Models;
@@ -57,6 +57,9 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model_b: Option<PathBuf>,
 
+    #[command(flatten)]
+    network: NetworkArguments,
+
     /// Show the N greatest changes; 0 shows all
     #[arg(short, long, default_value_t = 10, value_name = "N")]
     top: usize,
@@ -84,9 +87,11 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     arguments.page.check(&[&arguments.before, &arguments.after])?;
     let before = profile::open(&arguments.before, Tell::Warnings, terminal)?;
+    let before = arguments.network.choose(before, terminal)?;
     let source = Source::at(&arguments.after)?;
     let origin = arguments.page.origin(&source);
     let after = profile::open_source(source, Tell::Warnings, terminal)?;
+    let after = arguments.network.choose(after, terminal)?;
     let models =
         Models::read([&arguments.model_a, &arguments.model_b].map(Option::as_deref), [&before, &after])?;
     models.warn(terminal);

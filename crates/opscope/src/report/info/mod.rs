@@ -10,7 +10,7 @@ use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
 use opscope_model::{Dim, Model, ModelKind, StatedValue};
 use opscope_say::{say, sentence, word};
-use opscope_trace::{Attribution, DataType, FactValue, Trace, units};
+use opscope_trace::{Attribution, DataType, FactValue, ProfileFormat, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
@@ -372,10 +372,13 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
 /// Parts of a profile that one might look for in vain.
 fn missing(trace: &Trace, facts: &mut Facts) {
     if trace.tasks.is_empty() && trace.api_calls.is_empty() && !trace.figures.is_empty() {
-        let all = word(
+        let of_ascend = word(
             "tasks, calls, times: this file only sums up; give the folder that it is in, or its timeline, \
                    database, kernel_details.csv or op_summary_*.csv",
         );
+        let of_phones = matches!(trace.run.format, Some(ProfileFormat::Ncnn | ProfileFormat::Mnn));
+        let all =
+            if of_phones { word("tasks, calls: this text tells times of whole networks") } else { of_ascend };
         facts.missing.push(all.to_owned());
         return;
     }
