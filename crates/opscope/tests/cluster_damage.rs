@@ -328,7 +328,7 @@ fn a_step_that_the_analysis_lacks_is_taken_from_the_table_beside_it() {
     place.done(&["sample", "cluster", "-o", "other", "--ranks", "8", "--format", "text", "--fault", "none"]);
     let text = "other/cluster_8_ranks_seed_1/text";
     for rank in 0..8 {
-        // What the vendor recommends for very large clusters, and the table of steps beside it.
+        // The files that the vendor recommends for very large clusters, and the table of steps beside them.
         std::fs::remove_file(file_of(&place, &folder, rank, &format!("ascend_pytorch_profiler_{rank}.db")))
             .unwrap();
         let table = file_of(&place, text, rank, "step_trace_time.csv");

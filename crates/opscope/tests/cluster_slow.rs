@@ -215,7 +215,7 @@ fn whoever_waits_because_of_a_rank_is_told_and_waits_no_more_without_its_fault()
     };
     let more = waits_of_others(&faulty) - waits_of_others(&sound);
     let told = waited(true) + waited(false);
-    // What the rank itself waits less because it comes late isn't among them.
+    // The rank's own waits, which are shorter because it comes late, aren't among them.
     assert!((0.8..1.6).contains(&(told / more)), "{told} and {more}");
     assert_eq!(suspect["then"], Value::Null, "{suspect:#}");
     let text = place.done(&["cluster", "slow", &faulty, "--rank", "5"]).stdout;

@@ -34,8 +34,8 @@ pub fn refuse_at_once(discovery: &Discovery, stop: &Stop) -> Result<(), ReachErr
     })
 }
 
-/// Those of some collections that aren't used which overlap in time with the one that is, without being the same
-/// recording.
+/// Collections that aren't used and overlap in time with the one that is, without being the same recording; each with
+/// that one.
 fn at_once<'d>(
     discovery: &'d Discovery,
     unused: &'d [Collection],

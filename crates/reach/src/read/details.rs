@@ -32,7 +32,7 @@ pub struct Detail {
 pub struct Details(NumberMap<u64, Vec<(CollectiveType, i32, i64, Detail)>>);
 
 impl Details {
-    /// Those of a collective, if there are any.
+    /// The details of a collective, if there are any.
     pub fn of(&self, row: &CollectiveRow) -> Option<&Detail> {
         let is_it = |(kind, sequence, start, _): &&(CollectiveType, i32, i64, Detail)| {
             (*kind, *sequence) == (row.kind, row.sequence) && start.abs_diff(row.start_ns) <= SAME_NS

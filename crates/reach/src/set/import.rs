@@ -220,7 +220,7 @@ struct ReadRank<'c> {
     collection: &'c Collection,
     rows: RankRows,
     losses: Vec<Loss>,
-    /// What it did, where that is kept.
+    /// The rank's doings, where they are kept.
     done: Option<Executed>,
     /// The details of its collectives, where these are kept.
     details: Details,
