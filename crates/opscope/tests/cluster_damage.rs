@@ -319,6 +319,14 @@ fn a_rank_that_two_jobs_recorded_at_once_is_refused_and_one_that_was_recorded_la
             assert!(losses_of(&answer, 3).iter().any(|(kind, _)| *kind == "double"), "{answer:#}");
         }
     }
+    // A form of the same recording whose begin is lost.
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "none"]);
+    let again = record_again(&place, &folder, 3, 0);
+    let profile = again.join("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_3.db");
+    let begin = "startNs < (SELECT min(startNs) FROM COMMUNICATION_OP) + 20000000";
+    change(&profile, &format!("DELETE FROM COMMUNICATION_OP WHERE {begin}"));
+    place.done(&["cluster", &folder]);
 }
 
 #[test]

@@ -727,3 +727,19 @@ fn columns_that_nothing_is_judged_by_hold_what_the_profiles_say() {
     assert_eq!(answers[9], [serde_json::json!(["Ascend910B3", "whole"])]);
     assert_eq!(answers[10], [serde_json::json!([true, true])]);
 }
+
+#[test]
+fn of_text_nothing_is_said_of_copies_and_launches() {
+    let place = Place::new();
+    let Some(python) = companions::python_with("duckdb") else { return };
+    let folder = sample(&place, "text", &["--ranks", "2"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let statements = [
+        "SELECT count(copy_ns), count(exposed_copy_ns), count(*) > 0 FROM read_parquet('set/steps/**/*.parquet')",
+        "SELECT count(copy_ns), count(host_ns), count(compute_ns) = count(*) FROM read_parquet('set/collectives/**/*.parquet')",
+    ]
+    .map(Value::from);
+    for rows in ask_duckdb(&python, &place, &statements.iter().collect::<Vec<_>>()) {
+        assert_eq!(rows, [serde_json::json!([0, 0, true])]);
+    }
+}

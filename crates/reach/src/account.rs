@@ -77,7 +77,7 @@ pub struct IdealBubble {
     pub stages: u32,
     /// How many sends of a step go from a stage to the next, each of which counts as a micro-batch.
     pub micro_batches: u32,
-    /// The share of a step that each stage has nothing to do, if all stages take equally long.
+    /// The share of the pipelined part of a step in which each stage has nothing to do, if all take equally long.
     pub share: f64,
 }
 

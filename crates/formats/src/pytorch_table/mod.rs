@@ -13,8 +13,8 @@
 //! Columns are as wide as their dashes. Times are sums over all calls, in the unit that stands behind them. Of a
 //! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
 //! have rows of their own in some versions: the total below the table says which of both sum up to it. What the total
-//! has beyond the rows is that of rows that weren't printed (`row_limit`). Version 1.4 tells of a device only what an
-//! operator's calls take in all (`CUDA total`), which is its own where the calls lie in no other.
+//! has beyond the rows is that of rows that weren't printed (`row_limit`). Early versions tell of a device only what an
+//! operator's calls take in all (`CUDA total`), others within them included: nothing tells whose own that is.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ struct Columns {
     cpu: usize,
     /// The device's time, and the word for the device.
     device: Option<(usize, String)>,
-    /// Whether that is the time of all calls, others within them included.
+    /// Whether the device's times are only told of all calls, others within them included.
     is_device_of_calls: bool,
     calls: usize,
 }
@@ -54,13 +54,9 @@ impl Columns {
             let is_time = cell == &format!("Self {word}") || cell == &format!("Self {word} total");
             (is_time && word != "CPU").then(|| (place, word.to_owned()))
         });
-        // Without times of its own, an operator of a device has those of all its calls.
-        let of_calls = || {
-            let place = cells.iter().position(|cell| cell == "CUDA total")?;
-            Some((place, "CUDA".to_owned()))
-        };
-        let is_device_of_calls = own.is_none();
-        let device = own.or_else(of_calls);
+        // Of all calls, those within others included.
+        let is_device_of_calls = own.is_none() && cells.iter().any(|cell| cell == "CUDA total");
+        let device = own;
         Some(Self {
             name: find(&["Name"])?,
             cpu: find(&["Self CPU", "Self CPU total"])?,
@@ -194,17 +190,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     }
     // Dashes below the headings, and below the rows.
     layers.losses.count(LossKind::OpenLayers, "rows", u64::from(columns.is_some() && dashes < 2));
-    let Some(mut columns) = columns else { return Err(ReadError::NoTable) };
-    if columns.is_device_of_calls && columns.device.is_some() {
-        let sum =
-            rows.iter().filter_map(|row| row.device).fold(0_i64, |sum, time| sum.saturating_add(time.0));
-        // Where calls lie in one another, nothing tells whose own the time is.
-        if device_total.is_none_or(|total| sum > total.0.saturating_add(total.0 / 100)) {
-            layers.losses.count(LossKind::LayerWithoutDuration, "CUDA total, of calls within one another", 1);
-            columns.device = None;
-            rows.iter_mut().for_each(|row| row.device = None);
-        }
-    }
+    let Some(columns) = columns else { return Err(ReadError::NoTable) };
+    let is_untold = u64::from(columns.is_device_of_calls);
+    layers.losses.count(LossKind::LayerWithoutDuration, "CUDA total, of calls within one another", is_untold);
     let has_device = enter(&mut layers, &rows, &columns, device_total);
     let cpu: i64 = rows.iter().filter_map(|row| row.cpu).fold(0, |sum, time| sum.saturating_add(time.0));
     not_printed(&mut layers, "Self CPU time total", cpu_total, cpu);
@@ -389,12 +377,10 @@ mod tests {
     }
 
     #[test]
-    fn times_of_all_calls_of_a_device_count_where_they_sum_to_its_total() {
-        let rows = [["conv2d", "100us", "5.000ms", "1"], ["relu", "50us", "5.000ms", "1"]];
-        let old = |totals: &str| table(&rows, totals).replace(" Self CUDA", "CUDA total");
-        assert_eq!(durations(&old("CUDA time total: 10.000ms\n")).0, [5_000_000, 5_000_000]);
-        // One lies within the other.
-        let trace = read(old("CUDA time total: 5.000ms\n").as_bytes(), &Stop::default()).unwrap();
+    fn times_of_all_calls_of_a_device_are_nobodys_own() {
+        let rows = [["conv2d", "100us", "5.000ms", "1"], ["cudnn_conv", "50us", "5.000ms", "1"]];
+        let old = table(&rows, "CUDA time total: 10.000ms\n").replace(" Self CUDA", "CUDA total");
+        let trace = read(old.as_bytes(), &Stop::default()).unwrap();
         assert_eq!(trace.tasks.duration(), [100_000, 50_000].map(Nanoseconds));
         assert_eq!(trace.losses.kind(), [LossKind::LayerWithoutDuration]);
     }

@@ -12,6 +12,9 @@
 //! together. With several streams (`--infStreams`) inferences overlap, and the file doesn't tell whose stream is whose:
 //! those that overlap lie on streams of their own here.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use opscope_trace::{
     ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
     OperatorId, Places, StreamId, Task, Trace,
@@ -108,12 +111,15 @@ fn item(scanner: &mut Scanner<'_>) -> Scanned<Item> {
     Ok(item)
 }
 
+/// The ends of the last on streams, the earliest first.
+type Busy = BinaryHeap<Reverse<(Nanoseconds, StreamId)>>;
+
 struct Projection {
     trace: Trace,
     places: Places,
     device: DeviceId,
-    /// Of each step the streams, with the end of the last on each.
-    streams: [Vec<(StreamId, Nanoseconds)>; 3],
+    /// Of each step its streams, and how many these are.
+    streams: [(Busy, usize); 3],
     operators: [Option<OperatorId>; 3],
 }
 
@@ -126,21 +132,25 @@ impl Projection {
         Self { trace, places, device, streams: Default::default(), operators: [None; 3] }
     }
 
-    /// The first stream of a step on which nothing runs at a time.
+    /// A stream of a step on which nothing runs at a time; of more than any measurement has, the one that is free first.
     fn stream(&mut self, step: usize, start: Nanoseconds, end: Nanoseconds) -> StreamId {
-        if let Some((stream, busy)) = self.streams[step].iter_mut().find(|(_, busy)| *busy <= start) {
-            *busy = end;
-            return *stream;
+        /// The most streams of a step.
+        const MOST: usize = 1024;
+        let (busy, count) = &mut self.streams[step];
+        let is_free = busy.peek().is_some_and(|Reverse((until, _))| *until <= start) || *count >= MOST;
+        if let Some(Reverse((until, stream))) = is_free.then(|| busy.pop()).flatten() {
+            busy.push(Reverse((end.max(until), stream)));
+            return stream;
         }
-        let further = self.streams[step].len();
-        let name = match further {
+        let name = match *count {
             0 => STEPS[step].0.to_owned(),
             number => format!("{} {}", STEPS[step].0, number + 1),
         };
+        let number = (step + STEPS.len() * *count) as u64;
+        *count += 1;
         let name = self.trace.strings.intern(&name);
-        let number = (step + STEPS.len() * further) as u64;
         let stream = self.places.stream(&mut self.trace, self.device, number, None, name);
-        self.streams[step].push((stream, end));
+        self.streams[step].0.push(Reverse((end, stream)));
         stream
     }
 

@@ -154,7 +154,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         true => None,
         false => {
             let opened = profile::open_source(source, Tell::Warnings, terminal)?;
-            Some(arguments.network.choose(opened, terminal)?)
+            Some(arguments.network.choose(opened, false, terminal)?)
         }
     };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };

@@ -240,7 +240,7 @@ fn read(arguments: &Arguments, baseline: Option<&Path>, terminal: &Terminal) -> 
     let candidate = &arguments.candidate;
     let open = |path: &Path| -> anyhow::Result<_> {
         let opened = profile::open(path, Tell::Warnings, terminal)?;
-        Ok(arguments.network.choose(opened, terminal)?)
+        Ok(arguments.network.choose(opened, true, terminal)?)
     };
     let before = baseline.map(open).transpose()?;
     let after = open(candidate)?;

@@ -21,14 +21,20 @@ pub struct NetworkArguments {
 
 impl NetworkArguments {
     /// The profile, of which the chosen model counts; where none is chosen and several would be averaged as one, that is
-    /// told.
+    /// told. `compares` says whether the mean inference is compared with another.
     ///
     /// # Errors
     /// When it has no inferences of such a model.
-    pub fn choose(&self, mut opened: Opened, terminal: &Terminal) -> Result<Opened, UsageError> {
+    pub fn choose(
+        &self,
+        mut opened: Opened,
+        compares: bool,
+        terminal: &Terminal,
+    ) -> Result<Opened, UsageError> {
         let models = with_inferences(&opened);
         match &self.network {
-            None if models.len() > 1 => terminal.warn(&say!(
+            // Figures of whole networks stand side by side, unless they are compared.
+            None if models.len() > 1 && (compares || !opened.tasks.is_empty()) => terminal.warn(&say!(
                 "{}: inferences of {} models ({}) are averaged as one; --network chooses one of them",
                 opened.path().display(),
                 models.len(),
@@ -36,11 +42,11 @@ impl NetworkArguments {
             )),
             None => {}
             Some(wanted) => {
-                let is_it = |model: &&ModelId| {
-                    let row = opened.models.get(**model);
-                    opened.strings.get(row.name) == wanted || row.number.to_string() == *wanted
-                };
-                let Some(found) = models.iter().find(is_it).copied() else {
+                let has_name =
+                    |model: &&ModelId| opened.strings.get(opened.models.get(**model).name) == wanted;
+                let has_number = |model: &&ModelId| opened.models.get(**model).number.to_string() == *wanted;
+                let found = models.iter().find(has_name).or_else(|| models.iter().find(has_number));
+                let Some(found) = found.copied() else {
                     let known = match models.is_empty() {
                         true => say!("the profile tells no inferences of models"),
                         false => say!("there are: {}", names(&opened, &models)),

@@ -37,16 +37,21 @@ impl Details {
         let is_it = |(kind, sequence, start, _): &&(CollectiveType, i32, i64, Detail)| {
             (*kind, *sequence) == (row.kind, row.sequence) && start.abs_diff(row.start_ns) <= SAME_NS
         };
-        self.0.get(&place_of(row.group_key, row.sequence))?.iter().find(is_it).map(|(.., detail)| detail)
+        let places = places_of(row.group_key, row.sequence, row.start_ns).into_iter();
+        let all = places.filter_map(|place| self.0.get(&place)).flatten();
+        all.into_iter().find(is_it).map(|(.., detail)| detail)
     }
 
     /// The details to fill in of a collective, by its operator's name; none where that has no number.
     fn entry(&mut self, name: &str, group_key: u64, start: i64) -> Option<&mut Detail> {
         let (kind, sequence) = (CollectiveType::of_name(name), sequence_of(name)?);
-        let all = self.0.entry(place_of(group_key, sequence)).or_default();
         let is_it = |it: &(CollectiveType, i32, i64, Detail)| {
             (it.0, it.1) == (kind, sequence) && it.2.abs_diff(start) <= SAME_NS
         };
+        let places = places_of(group_key, sequence, start);
+        let known =
+            places.into_iter().find(|place| self.0.get(place).is_some_and(|all| all.iter().any(is_it)));
+        let all = self.0.entry(known.unwrap_or(places[0])).or_default();
         let place = all.iter().position(is_it).unwrap_or_else(|| {
             all.push((kind, sequence, start, Detail::default()));
             all.len() - 1
@@ -55,9 +60,14 @@ impl Details {
     }
 }
 
-/// Where details of a group's collective of a number lie, perhaps beside others.
-fn place_of(group_key: u64, sequence: i32) -> u64 {
-    group_key ^ u64::from(sequence.unsigned_abs()).rotate_left(40)
+/// Where details of a group's collective of a number may lie, perhaps beside others: a place for each stretch of time of
+/// the length of what counts as the same, and those before and behind it.
+fn places_of(group_key: u64, sequence: i32, start: i64) -> [u64; 3] {
+    let stretch = start.div_euclid(SAME_NS as i64 + 1);
+    [stretch, stretch.wrapping_sub(1), stretch.wrapping_add(1)].map(|stretch| {
+        let number = u64::from(sequence.unsigned_abs()).rotate_left(40);
+        group_key ^ number ^ (stretch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    })
 }
 
 /// Reads the details of a rank's collectives. What can't be read is missing, which reading the rank has told.

@@ -15,6 +15,8 @@ pub struct Executed {
     pub copies: Vec<(i64, i64, u32)>,
     /// Start, end and name of calls of the framework.
     pub calls: Vec<(i64, i64, String)>,
+    /// Whether the profile tells of copies.
+    pub tells_copies: bool,
     /// Times, and the frequencies in MHz from then on.
     pub frequencies: Vec<(i64, f64)>,
     /// Start, end and name of what the program marked.
@@ -61,6 +63,10 @@ impl Work for Executed {
 
     fn keeps_all(&self) -> bool {
         true
+    }
+
+    fn tells_copies(&mut self) {
+        self.tells_copies = true;
     }
 
     fn frequency(&mut self, time: i64, megahertz: f64) {

@@ -282,6 +282,7 @@ impl<'t> OfDevice<'t> {
     }
 
     fn hand_on(&self, work: &mut dyn Work) {
+        work.tells_copies();
         // Kernels of one operator differ, and so do the operators of one kernel.
         let mut kinds: BTreeMap<(usize, Option<usize>, ExecutionUnit), u32> = BTreeMap::new();
         for (task, unit, start, end) in self.tasks() {

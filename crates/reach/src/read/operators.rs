@@ -160,6 +160,9 @@ pub trait Work {
     /// A call of the framework that is kept.
     fn call(&mut self, name: &str, start: i64, end: i64);
 
+    /// The profile tells of copies between host and device, whether there are any or not.
+    fn tells_copies(&mut self) {}
+
     /// Whether frequencies and marks are wanted.
     fn keeps_all(&self) -> bool {
         false
@@ -360,6 +363,7 @@ fn tasks_of_database(
         infos.insert(id(0), place);
     })?;
     let columns = ["globalTaskId", "startNs", "endNs", "taskType", "connectionId", "streamId"];
+    work.tells_copies();
     each_row(database, "TASK", &columns, |row| {
         let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
         match whole(row, 0).and_then(|id| infos.get(&id)) {

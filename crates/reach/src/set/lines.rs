@@ -11,7 +11,12 @@ use crate::rows::{
 };
 
 /// A rank's steps, with their copies where these are known.
-pub fn steps(rank: i32, rows: &RankRows, copied: Option<&[Copied]>, texts: &mut Texts) -> Vec<StepLine> {
+pub fn steps(
+    rank: i32,
+    rows: &RankRows,
+    copied: Option<&[Option<Copied>]>,
+    texts: &mut Texts,
+) -> Vec<StepLine> {
     let origin = texts.enter(rows.origin.name());
     let compute: BTreeMap<i32, i64> = rows.compute_ns.iter().copied().collect();
     let mut lines = Vec::with_capacity(rows.steps.len());
@@ -23,7 +28,7 @@ pub fn steps(rank: i32, rows: &RankRows, copied: Option<&[Copied]>, texts: &mut 
         let parts = || of_steps.get(&step.step).into_iter().flatten().copied();
         let (communication_ns, exposed_ns) =
             (covered(parts()), parts().fold(0, |sum: i64, row| sum.saturating_add(row.exposed_ns)));
-        let copied = copied.and_then(|all| all.get(place));
+        let copied = copied.and_then(|all| *all.get(place)?);
         let receives = parts().filter(|row| row.kind == CollectiveType::Receive);
         lines.push(StepLine {
             rank,
@@ -82,7 +87,7 @@ pub fn collectives(
     let nothing = Detail::default();
     let mut line = |(place, row): (usize, &CollectiveRow)| {
         let detail = details.of(row).unwrap_or(&nothing);
-        let own = |part: fn(&OwnWork) -> i64| own.and_then(|all| all.get(place)).map(part).into();
+        let own = |part: fn(&OwnWork) -> Option<i64>| own.and_then(|all| part(all.get(place)?)).into();
         CollectiveLine {
             rank,
             place: place as i32,
@@ -104,8 +109,8 @@ pub fn collectives(
             transit_ns: detail.transit_ns.into(),
             wait_ns: detail.wait_ns.into(),
             sync_ns: detail.sync_ns.into(),
-            compute_ns: own(|it| it.compute_ns),
-            ai_cpu_ns: own(|it| it.ai_cpu_ns),
+            compute_ns: own(|it| Some(it.compute_ns)),
+            ai_cpu_ns: own(|it| Some(it.ai_cpu_ns)),
             copy_ns: own(|it| it.copy_ns),
             host_ns: own(|it| it.host_ns),
         }

@@ -11,10 +11,10 @@ pub struct OwnWork {
     pub compute_ns: i64,
     /// Under tasks of the AI CPU and no other.
     pub ai_cpu_ns: i64,
-    /// Under copies between host and device and no task.
-    pub copy_ns: i64,
-    /// In gaps whose next task started as soon as its host had launched it.
-    pub host_ns: i64,
+    /// Under copies between host and device and no task, where the profile tells of copies.
+    pub copy_ns: Option<i64>,
+    /// In gaps whose next task started as soon as its host had launched it, where the profile tells of launches.
+    pub host_ns: Option<i64>,
 }
 
 /// The copies of a step, in nanoseconds.
@@ -83,21 +83,25 @@ pub fn of_collectives(rows: &RankRows, done: &Executed) -> Vec<OwnWork> {
     let collectives: Vec<(i64, i64)> = rows.collectives.iter().map(span_of).collect();
     let steps: Vec<i64> = rows.steps.iter().filter_map(|step| step.start_ns).collect();
     let waiting = Covered::by(host_gaps::of(&spans, &collectives, &copies, &steps));
+    let tells_launches = done.operators.iter().any(|ran| ran.launch.time().is_some());
     let parts = |row: &CollectiveRow| {
         let own = (row.start_ns.saturating_sub(row.segment_ns), row.start_ns);
         let [computing, tasks, all] = [&computing, &tasks, &tasks_and_copies].map(|it| it.within(own));
         OwnWork {
             compute_ns: computing,
             ai_cpu_ns: tasks - computing,
-            copy_ns: all - tasks,
-            host_ns: waiting.within(own),
+            copy_ns: done.tells_copies.then_some(all - tasks),
+            host_ns: tells_launches.then(|| waiting.within(own)),
         }
     };
     rows.collectives.iter().map(parts).collect()
 }
 
-/// The copies of each of a rank's steps.
-pub fn of_steps(rows: &RankRows, done: &Executed) -> Vec<Copied> {
+/// The copies of each of a rank's steps whose begin is known; none where the profile doesn't tell of copies.
+pub fn of_steps(rows: &RankRows, done: &Executed) -> Vec<Option<Copied>> {
+    if !done.tells_copies {
+        return vec![None; rows.steps.len()];
+    }
     let copies: Vec<(i64, i64)> = done.copies.iter().map(|(start, end, _)| (*start, *end)).collect();
     let mut under_way: Vec<(i64, i64)> = done.operators.iter().map(|ran| (ran.start, ran.end)).collect();
     under_way.extend(rows.collectives.iter().map(span_of));
@@ -108,10 +112,7 @@ pub fn of_steps(rows: &RankRows, done: &Executed) -> Vec<Copied> {
         let step = (start, start.saturating_add(duration));
         Copied { copy_ns: copies.within(step), exposed_ns: all.within(step) - hidden.within(step) }
     };
-    rows.steps
-        .iter()
-        .map(|step| step.start_ns.map_or_else(Copied::default, |at| parts(at, step.duration_ns)))
-        .collect()
+    rows.steps.iter().map(|step| step.start_ns.map(|at| parts(at, step.duration_ns))).collect()
 }
 
 fn span_of(row: &CollectiveRow) -> (i64, i64) {
@@ -136,6 +137,7 @@ mod tests {
     #[test]
     fn the_work_before_a_collective_is_divided_by_what_was_under_way() {
         let mut done = Executed::default();
+        done.tells_copies();
         ["AI_CORE", "AI_CPU"].into_iter().for_each(|unit| done.kind(kind(unit)));
         done.operator(ran(100_000, 200_000, 0, 0));
         // Half of it beside another task.
@@ -150,9 +152,15 @@ mod tests {
         };
         let step = StepRow { step: 1, start_ns: Some(90_000), duration_ns: 460_000, preparing_ns: None };
         let rows = RankRows { collectives: vec![row], steps: vec![step], ..RankRows::default() };
-        let parts = OwnWork { compute_ns: 100_000, ai_cpu_ns: 50_000, copy_ns: 20_000, host_ns: 130_000 };
+        let (copy_ns, host_ns) = (Some(20_000), Some(130_000));
+        let parts = OwnWork { compute_ns: 100_000, ai_cpu_ns: 50_000, copy_ns, host_ns };
         assert_eq!(of_collectives(&rows, &done), [parts]);
-        assert_eq!(of_steps(&rows, &done), [Copied { copy_ns: 30_000, exposed_ns: 20_000 }]);
+        assert_eq!(of_steps(&rows, &done), [Some(Copied { copy_ns: 30_000, exposed_ns: 20_000 })]);
+        // A table of kernels tells neither copies nor launches.
+        (done.tells_copies, done.copies) = (false, Vec::new());
+        done.operators.iter_mut().for_each(|ran| ran.launch = Launch::UNTOLD);
+        let parts = OwnWork { copy_ns: None, host_ns: None, ..parts };
+        assert_eq!((of_collectives(&rows, &done), of_steps(&rows, &done)), (vec![parts], vec![None]));
     }
 
     #[test]

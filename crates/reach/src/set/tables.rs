@@ -82,7 +82,7 @@ table! {
         origin: Text,
         /// The time in collectives that computing hides.
         overlapped_ns: i64,
-        /// The time under copies between host and device, where operators are kept.
+        /// The time under copies between host and device, where operators are kept and the profile tells of copies.
         copy_ns: Option<i64>,
         /// The part of that which no task and no collective hides.
         exposed_copy_ns: Option<i64>,
@@ -155,9 +155,9 @@ table! {
         compute_ns: Told,
         /// The time under tasks of the AI CPU and no other.
         ai_cpu_ns: Told,
-        /// The time under copies between host and device and no task.
+        /// The time under copies between host and device and no task, where the profile tells of copies.
         copy_ns: Told,
-        /// The time in gaps whose next task started as soon as its host had launched it.
+        /// The time in gaps whose next task started as soon as its host had launched it, where it tells of launches.
         host_ns: Told,
     }
 }

@@ -330,6 +330,10 @@ impl Kernels {
             trace.readings.set(id, Reading { task, ..row });
         }
         trace.tasks.retain(is_known);
+        // Of some no duration is there at all.
+        let left_out = is_known.iter().filter(|known| !**known).count() as u64;
+        let told = self.unknown_durations + self.durations_without_number;
+        self.durations_without_number += left_out.saturating_sub(told);
     }
 
     fn finish(mut self) -> Trace {

@@ -191,7 +191,7 @@ fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<i64>> {
     match &*layer.op_type {
         "ArgMax" => {
             let parameters = layer.parameters("argmax_param");
-            let most = parameters.int("top_k").unwrap_or(1);
+            let most = Some(parameters.int("top_k").unwrap_or(1)).filter(|most| *most > 0)?;
             match parameters.int("axis") {
                 Some(at) => {
                     let place = axis(at, dims.len())?;
@@ -199,10 +199,11 @@ fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<i64>> {
                     dims[place] = most;
                     Some(dims)
                 }
-                // Places, and the values where they are asked for; of all axes but the first.
+                // Places, and the values where they are asked for; of all axes but the first, which stay as ones.
                 None => {
                     let pairs = 1 + i64::from(parameters.bool("out_max_val") == Some(true));
-                    Some(vec![*dims.first()?, pairs, most])
+                    let ones = std::iter::repeat_n(1, dims.len().saturating_sub(3));
+                    Some([*dims.first()?, pairs, most].into_iter().chain(ones).collect())
                 }
             }
         }
@@ -231,6 +232,9 @@ fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<i64>> {
             let [batch, channels, ..] = *dims else { return None };
             let levels =
                 layer.parameters("spp_param").int("pyramid_height").filter(|it| (1..16).contains(it))?;
+            if levels == 1 {
+                return Some(vec![batch, channels, 1, 1]);
+            }
             // A level has a window for each part, of which the next has four times as many.
             let parts = ((1_i64 << (2 * levels)) - 1) / 3;
             Some(vec![batch, channels.checked_mul(parts)?])

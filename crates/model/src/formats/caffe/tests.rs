@@ -388,7 +388,7 @@ fn layers_that_change_axes_have_the_sizes_of_caffes_rules() {
         ("clip", &[1, 3, 32, 32][..]),
         ("pool", &[1, 3, 16, 16]),
         ("best", &[1, 1, 16, 16]),
-        ("top3", &[1, 2, 3]),
+        ("top3", &[1, 2, 3, 1]),
         ("sum", &[1, 3]),
         ("tile", &[1, 6, 16, 16]),
         ("words", &[1, 1, 16, 16, 7]),

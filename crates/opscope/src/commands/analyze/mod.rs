@@ -125,7 +125,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(below) => profile::open_below(source, below, how, terminal)?,
         None => profile::open_source(source, how, terminal)?,
     };
-    let trace = arguments.network.choose(trace, terminal)?;
+    let trace = arguments.network.choose(trace, false, terminal)?;
     let mut query = query(&arguments.choice, &arguments.order);
     query.roofline = arguments.ceiling.roofline(&trace, terminal)?;
     let usage = |error: ScopeError| UsageError(error.to_string());

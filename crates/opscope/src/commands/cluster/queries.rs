@@ -76,7 +76,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             if let Some(first) = unnamed.first().filter(|_| dialect != Dialect::DataFusion) {
                 terminal.warn(&say!(
                     "{} files of the set are named by none of its manifests, such as {}: an import is under way or was \
-                     stopped; other engines count their rows as well, until an import has removed them",
+                     stopped; other engines count their rows as well; an import removes those that are an hour old",
                     unnamed.len(),
                     first.display()
                 ));

@@ -87,11 +87,11 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     arguments.page.check(&[&arguments.before, &arguments.after])?;
     let before = profile::open(&arguments.before, Tell::Warnings, terminal)?;
-    let before = arguments.network.choose(before, terminal)?;
+    let before = arguments.network.choose(before, true, terminal)?;
     let source = Source::at(&arguments.after)?;
     let origin = arguments.page.origin(&source);
     let after = profile::open_source(source, Tell::Warnings, terminal)?;
-    let after = arguments.network.choose(after, terminal)?;
+    let after = arguments.network.choose(after, true, terminal)?;
     let models =
         Models::read([&arguments.model_a, &arguments.model_b].map(Option::as_deref), [&before, &after])?;
     models.warn(terminal);

@@ -59,6 +59,8 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
             continue;
         }
         let (steps, account) = mean_step(findings, index, chosen);
+        // Of no step nothing is known.
+        let part = |time: f64| if steps == 0 { value(Value::Null) } else { value(whole(time)) };
         table.row([
             value(rank.number),
             value(findings.run.hosts[rank.host].as_str()),
@@ -67,11 +69,11 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
             // They are counted in all steps.
             if chosen.steps.is_some() { value(Value::Null) } else { value(rank.operators) },
             rank.frequency_mhz.map_or(value(Value::Null), value),
-            value(whole(account.compute_ns)),
-            value(whole(account.waiting_ns)),
-            value(whole(account.transfer_ns)),
-            value(whole(account.bubble_ns)),
-            value(whole(account.host_ns)),
+            part(account.compute_ns),
+            part(account.waiting_ns),
+            part(account.transfer_ns),
+            part(account.bubble_ns),
+            part(account.host_ns),
         ]);
     }
     table

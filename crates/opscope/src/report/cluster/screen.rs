@@ -133,17 +133,17 @@ pub fn account(findings: &Findings) -> String {
         milliseconds(account.bubble_ns),
         milliseconds(account.host_ns),
         milliseconds(whole)
-    ) + &ideal_bubble(findings, 100.0 * account.bubble_ns / whole.max(1.0))
+    ) + &ideal_bubble(findings)
 }
 
-/// The bubble that the pipeline can't avoid beside the one that it has, in percent.
-fn ideal_bubble(findings: &Findings, bubble: f64) -> String {
+/// The bubble that the pipeline can't avoid: a share of what is pipelined, beside which a step has other parts.
+fn ideal_bubble(findings: &Findings) -> String {
     findings.ideal_bubble().map_or(String::new(), |ideal| {
         say!(
-            "\nBubble: {bubble:.0} %; {:.0} % can't be avoided with {} stages and {} micro-batches (one a send, not interleaved)",
-            100.0 * ideal.share,
+            "\nBubble: {} stages with {} micro-batches (one a send, not interleaved) idle {:.0} % of the pipelined part at best",
             ideal.stages,
-            ideal.micro_batches
+            ideal.micro_batches,
+            100.0 * ideal.share
         )
     })
 }
