@@ -34,7 +34,10 @@ fn at_once<'d>(
     unused: &'d [Collection],
     stop: &Stop,
 ) -> Vec<(&'d Collection, &'d Collection)> {
-    let used = |unused: &Collection| discovery.collections.iter().find(|it| it.rank == unused.rank);
+    let collections = &discovery.collections;
+    let used = |unused: &Collection| {
+        collections.binary_search_by_key(&unused.rank, |it| it.rank).ok().map(|place| &collections[place])
+    };
     let is_at_once = |unused: &Collection| {
         let Some(used) = used(unused).filter(|_| !stop.is_wanted()) else { return false };
         let (a, b) = (read::rank(used).0, read::rank(unused).0);

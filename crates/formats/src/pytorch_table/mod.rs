@@ -36,7 +36,7 @@ struct Columns {
     spans: Vec<(usize, usize)>,
     name: usize,
     cpu: usize,
-    /// The device's time, and the word for the device.
+    /// The device's own time, and the word for the device.
     device: Option<(usize, String)>,
     /// Whether the device's times are only told of all calls, others within them included.
     is_device_of_calls: bool,
@@ -49,14 +49,13 @@ impl Columns {
         let spans = spans(dashes)?;
         let cells: Vec<String> = cut(headings, &spans);
         let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
-        let own = cells.iter().enumerate().find_map(|(place, cell)| {
+        let device = cells.iter().enumerate().find_map(|(place, cell)| {
             let word = cell.strip_prefix("Self ")?.split(' ').next()?;
             let is_time = cell == &format!("Self {word}") || cell == &format!("Self {word} total");
             (is_time && word != "CPU").then(|| (place, word.to_owned()))
         });
         // Of all calls, those within others included.
-        let is_device_of_calls = own.is_none() && cells.iter().any(|cell| cell == "CUDA total");
-        let device = own;
+        let is_device_of_calls = device.is_none() && cells.iter().any(|cell| cell == "CUDA total");
         Some(Self {
             name: find(&["Name"])?,
             cpu: find(&["Self CPU", "Self CPU total"])?,
@@ -150,7 +149,6 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let mut layers = Layers::new(ProfileFormat::PyTorchTable, DeviceKind::Cpu, ExecutionUnit::Cpu);
     let (mut columns, mut rows) = (None::<Columns>, Vec::new());
     let (mut cpu_total, mut device_total) = (None, None);
-    let mut is_further = false;
     let (mut before, mut dashes) = (String::new(), 0);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
     let mut turns = stop.within(0u64..);
@@ -159,10 +157,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             break;
         }
         let line = String::from_utf8_lossy(line).trim_end().to_owned();
-        if is_further {
-            // Tutorials print one profile in several orders, and programs one after another.
-        } else if let Some((subject, total)) = line.split_once(" time total: ").filter(|_| columns.is_some())
-        {
+        if let Some((subject, total)) = line.split_once(" time total: ").filter(|_| columns.is_some()) {
             let is_of_device = columns.as_ref().and_then(|columns| columns.device.as_ref());
             let subject = subject.strip_prefix("Self ").unwrap_or(subject);
             if is_of_device.is_some_and(|(_, word)| subject == word) {
@@ -171,8 +166,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
                 cpu_total = duration(total);
             }
         } else if columns.is_some() && Columns::of(&before, &line).is_some() {
-            is_further = true;
+            // Tutorials print one profile in several orders, and programs one after another.
             layers.losses.count(LossKind::FurtherRun, "a further table", 1);
+            break;
         } else if let Some(found) = Columns::of(&before, &line).filter(|_| columns.is_none()) {
             columns = Some(found);
         } else if let Some(columns) =

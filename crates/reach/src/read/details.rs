@@ -27,36 +27,46 @@ pub struct Detail {
     pub sync_ns: Option<i64>,
 }
 
-/// The details of a rank's collectives.
+/// The details of a rank's collectives, by [`places_of`] them.
 #[derive(Debug, Default)]
-pub struct Details(NumberMap<u64, Vec<(CollectiveType, i32, i64, Detail)>>);
+pub struct Details(NumberMap<u64, Vec<Known>>);
+
+/// A collective of a group with its details.
+#[derive(Debug)]
+struct Known {
+    kind: CollectiveType,
+    sequence: i32,
+    start_ns: i64,
+    detail: Detail,
+}
+
+impl Known {
+    fn is(&self, kind: CollectiveType, sequence: i32, start_ns: i64) -> bool {
+        (self.kind, self.sequence) == (kind, sequence) && self.start_ns.abs_diff(start_ns) <= SAME_NS
+    }
+}
 
 impl Details {
     /// The details of a collective, if there are any.
     pub fn of(&self, row: &CollectiveRow) -> Option<&Detail> {
-        let is_it = |(kind, sequence, start, _): &&(CollectiveType, i32, i64, Detail)| {
-            (*kind, *sequence) == (row.kind, row.sequence) && start.abs_diff(row.start_ns) <= SAME_NS
-        };
-        let places = places_of(row.group_key, row.sequence, row.start_ns).into_iter();
-        let all = places.filter_map(|place| self.0.get(&place)).flatten();
-        all.into_iter().find(is_it).map(|(.., detail)| detail)
+        let places = places_of(row.group_key, row.sequence, row.start_ns);
+        let mut all = places.iter().filter_map(|place| self.0.get(place)).flatten();
+        all.find(|it| it.is(row.kind, row.sequence, row.start_ns)).map(|it| &it.detail)
     }
 
     /// The details to fill in of a collective, by its operator's name; none where that has no number.
-    fn entry(&mut self, name: &str, group_key: u64, start: i64) -> Option<&mut Detail> {
+    fn entry(&mut self, name: &str, group_key: u64, start_ns: i64) -> Option<&mut Detail> {
         let (kind, sequence) = (CollectiveType::of_name(name), sequence_of(name)?);
-        let is_it = |it: &(CollectiveType, i32, i64, Detail)| {
-            (it.0, it.1) == (kind, sequence) && it.2.abs_diff(start) <= SAME_NS
-        };
-        let places = places_of(group_key, sequence, start);
+        let is_it = |it: &Known| it.is(kind, sequence, start_ns);
+        let places = places_of(group_key, sequence, start_ns);
         let known =
             places.into_iter().find(|place| self.0.get(place).is_some_and(|all| all.iter().any(is_it)));
         let all = self.0.entry(known.unwrap_or(places[0])).or_default();
         let place = all.iter().position(is_it).unwrap_or_else(|| {
-            all.push((kind, sequence, start, Detail::default()));
+            all.push(Known { kind, sequence, start_ns, detail: Detail::default() });
             all.len() - 1
         });
-        all.get_mut(place).map(|(.., detail)| detail)
+        all.get_mut(place).map(|it| &mut it.detail)
     }
 }
 

@@ -166,15 +166,15 @@ impl Fates {
     pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
         let paths = all_files(folder)?;
-        let is_there = |begin: &str| {
-            let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-            paths.iter().filter_map(name).any(|name| name.starts_with(begin))
-        };
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let names: Vec<String> = paths.iter().filter_map(name).collect();
+        let is_lacking = |begin: &&str| !names.iter().any(|name| name.starts_with(*begin));
+        let lacking: Vec<&str> = STAND_INS.into_iter().filter(is_lacking).collect();
         for path in &paths {
             let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
             let mut fate = self.known.get(path).cloned().unwrap_or_else(|| fate_by_name(path, trace));
             if let FileFate::NotNeeded(why) = &fate
-                && let Some(lacking) = STAND_INS.iter().find(|it| why.starts_with(**it) && !is_there(it))
+                && let Some(lacking) = lacking.iter().find(|it| why.starts_with(**it))
             {
                 fate = FileFate::Failed(format!("{lacking}, which opscope reads in its place, isn't there"));
             }

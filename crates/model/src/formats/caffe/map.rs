@@ -10,7 +10,7 @@ use super::super::FormatError;
 use super::super::assembly::{self, float, int, ints, string};
 use super::super::text::{Block, Value};
 use super::layer::Layer;
-use super::shape::{Window, axis, interpolated, product};
+use super::shape::{Window, along_axes, axis, cropped, interpolated, product, reshaped};
 use super::{Blob, Network};
 use crate::proto::{AttributeProto, NodeProto};
 
@@ -180,124 +180,6 @@ fn attributes<'b>(parameters: &'b Block<'_>) -> impl Iterator<Item = AttributePr
             }
         }
     })
-}
-
-/// Sizes behind layers that change some axes of their only blob.
-fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<i64>> {
-    if layer.op_type == "Parameter" {
-        return Some(layer.parameters("parameter_param").block("shape")?.ints("dim"));
-    }
-    let dims = dims?;
-    match &*layer.op_type {
-        "ArgMax" => {
-            let parameters = layer.parameters("argmax_param");
-            let most = Some(parameters.int("top_k").unwrap_or(1)).filter(|most| *most > 0)?;
-            match parameters.int("axis") {
-                Some(at) => {
-                    let place = axis(at, dims.len())?;
-                    let mut dims = dims.to_vec();
-                    dims[place] = most;
-                    Some(dims)
-                }
-                // Places, and the values where they are asked for; of all axes but the first, which stay as ones.
-                None => {
-                    let pairs = 1 + i64::from(parameters.bool("out_max_val") == Some(true));
-                    let ones = std::iter::repeat_n(1, dims.len().saturating_sub(3));
-                    Some([*dims.first()?, pairs, most].into_iter().chain(ones).collect())
-                }
-            }
-        }
-        "Reduction" => {
-            let from = axis(layer.parameters("reduction_param").int("axis").unwrap_or(0), dims.len())?;
-            Some(dims[..from].to_vec())
-        }
-        "Tile" => {
-            let parameters = layer.parameters("tile_param");
-            let mut dims = dims.to_vec();
-            let at = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
-            dims[at] = dims[at].checked_mul(parameters.int("tiles").filter(|tiles| *tiles > 0)?)?;
-            Some(dims)
-        }
-        "Embed" => {
-            let width = layer.parameters("embed_param").int("num_output").filter(|width| *width > 0)?;
-            Some(dims.iter().copied().chain([width]).collect())
-        }
-        "Im2col" => {
-            let [batch, channels, height, width] = *dims else { return None };
-            let window = Window::of(layer.parameters("convolution_param"))?;
-            let rows = channels.checked_mul(window.kernel[0])?.checked_mul(window.kernel[1])?;
-            Some(vec![batch, rows, window.convolved(0, height)?, window.convolved(1, width)?])
-        }
-        "SPP" => {
-            let [batch, channels, ..] = *dims else { return None };
-            let levels =
-                layer.parameters("spp_param").int("pyramid_height").filter(|it| (1..16).contains(it))?;
-            if levels == 1 {
-                return Some(vec![batch, channels, 1, 1]);
-            }
-            // A level has a window for each part, of which the next has four times as many.
-            let parts = ((1_i64 << (2 * levels)) - 1) / 3;
-            Some(vec![batch, channels.checked_mul(parts)?])
-        }
-        "Flatten" => {
-            let parameters = layer.parameters("flatten_param");
-            let first = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
-            let last = axis(parameters.int("end_axis").unwrap_or(-1), dims.len())?;
-            let flat = product(dims.get(first..=last)?)?;
-            Some(
-                dims[..first].iter().copied().chain([flat]).chain(dims[last + 1..].iter().copied()).collect(),
-            )
-        }
-        "InnerProduct" => {
-            let parameters = layer.parameters("inner_product_param");
-            let from = axis(parameters.int("axis").unwrap_or(1), dims.len())?;
-            let outputs = parameters.int("num_output").filter(|count| *count > 0)?;
-            Some(dims[..from].iter().copied().chain([outputs]).collect())
-        }
-        "Reshape" => {
-            let parameters = layer.parameters("reshape_param");
-            let rank = dims.len();
-            let at = parameters.int("axis").unwrap_or(0);
-            // A negative axis counts from behind the last.
-            let from = usize::try_from(if at < 0 { at + rank as i64 + 1 } else { at })
-                .ok()
-                .filter(|it| *it <= rank)?;
-            let end = match parameters.int("num_axes").unwrap_or(-1) {
-                -1 => rank,
-                count => from.checked_add(usize::try_from(count).ok()?).filter(|end| *end <= rank)?,
-            };
-            let sizes = reshaped(&dims[from..end], &parameters.block("shape")?.ints("dim"))?;
-            Some(dims[..from].iter().copied().chain(sizes).chain(dims[end..].iter().copied()).collect())
-        }
-        _ => None,
-    }
-}
-
-/// Sizes in place of others: 0 keeps that of its place, and -1 has what is left.
-fn reshaped(dims: &[i64], wanted: &[i64]) -> Option<Vec<i64>> {
-    let kept = wanted
-        .iter()
-        .enumerate()
-        .map(|(at, &size)| if size == 0 { dims.get(at).copied() } else { Some(size) });
-    let mut sizes: Vec<i64> = kept.collect::<Option<_>>()?;
-    let known = product(&sizes.iter().copied().filter(|size| *size != -1).collect::<Vec<_>>())?;
-    let all = product(dims)?;
-    match sizes.iter_mut().find(|size| **size == -1) {
-        Some(size) if known > 0 && all % known == 0 => *size = all / known,
-        Some(_) => return None,
-        None if known != all => return None,
-        None => {}
-    }
-    Some(sizes)
-}
-
-/// Sizes behind `Crop`: those of the second blob from an axis on.
-fn cropped(layer: &Layer<'_>, inputs: &[Blob]) -> Option<Vec<i64>> {
-    let [Some(dims), Some(wanted)] = [inputs.first()?.dims.as_ref(), inputs.get(1)?.dims.as_ref()] else {
-        return None;
-    };
-    let from = axis(layer.parameters("crop_param").int("axis").unwrap_or(2), dims.len())?;
-    (dims.len() == wanted.len()).then(|| dims[..from].iter().chain(&wanted[from..]).copied().collect())
 }
 
 /// Shapes of a detector's boxes, of which no real network has more.
