@@ -26,6 +26,7 @@
 //! | module | holds | uses |
 //! |---|---|---|
 //! | `source` | a path and its format ([`Source`]), a profile that was read ([`Opened`]) | all below |
+//! | `within` | the profiles in and below a folder of no known format | `source` |
 //! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
 //! | [`raw`] | raw directories of Ascend: decoding, remarks, their import and its place | `progress` |
 //! | `format`, `about` | what a format is: its name, its signature test, its reader; the words about it | `look`, `progress` |
@@ -47,6 +48,7 @@ pub mod raw;
 mod source;
 #[cfg(test)]
 mod tests;
+mod within;
 
 pub use about::{About, FormatKind, Tried};
 pub use error::OpenError;

@@ -9,7 +9,6 @@ use opscope_cann::{Found, Profile};
 use opscope_svp::{Exports, Job};
 use opscope_trace::{LossKind, Trace};
 
-use crate::about::FormatKind;
 use crate::format::{Content, Format, Reader, read_file};
 use crate::formats::beside::files_in;
 use crate::formats::{
@@ -18,6 +17,7 @@ use crate::formats::{
 };
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
+use crate::within::{Within, is_profile, within};
 use crate::{OpenError, Progress};
 
 /// A path that was looked at once, and the format of what it leads to.
@@ -145,9 +145,10 @@ impl Source {
     /// When it has no samples, none there, or is damaged beyond use; or when `progress` stops it.
     pub fn open_below(self, below: &str, progress: &dyn Progress) -> Result<Opened, OpenError> {
         let path = self.look.path.clone();
-        let Some(format) = self.format.filter(|format| perf::has_stacks(format)) else {
+        let Some(format) = self.format else { return only_within(self.look)?.open_below(below, progress) };
+        if !perf::has_stacks(format) {
             return Err(OpenError::NoStacks { path });
-        };
+        }
         let mut trace = read_file(
             &path,
             |input, path, stop| perf::read_below(&input, path, below, stop),
@@ -163,15 +164,7 @@ impl Source {
     /// # Errors
     /// When it is no profile, there are several, or it is damaged beyond use; or when `progress` stops it.
     pub fn open(self, progress: &dyn Progress) -> Result<Opened, OpenError> {
-        let Some(format) = self.format else {
-            return match within(&self.look) {
-                Within::Nothing => Err(refusal(self.look)),
-                Within::One(source) => source.open(progress),
-                Within::Several(found) => {
-                    Err(OpenError::Several { path: self.look.path, what: "profiles", found })
-                }
-            };
-        };
+        let Some(format) = self.format else { return only_within(self.look)?.open(progress) };
         let (path, is_folder) = (self.look.path.clone(), self.look.is_folder);
         let stop = progress.stop();
         go_on(&stop, &path)?;
@@ -198,37 +191,20 @@ impl Source {
     }
 }
 
-/// The profiles in a folder of no known format.
-enum Within {
-    Nothing,
-    One(Box<Source>),
-    Several(Vec<PathBuf>),
-}
-
-/// Whether a path leads to a file with a profile.
-fn is_profile(format: &Format) -> bool {
-    !matches!(format.reader, Reader::None(_))
-        && format.about.is_some_and(|about| about.kind == FormatKind::Profile)
-}
-
 /// The format of what was looked at.
-fn format_of(look: &Look) -> Option<&'static Format> {
+pub(crate) fn format_of(look: &Look) -> Option<&'static Format> {
     ALL.iter().copied().find(|format| (format.is)(look))
 }
 
-/// The profiles among a folder's files.
-fn within(look: &Look) -> Within {
-    if !look.is_folder {
-        return Within::Nothing;
-    }
-    let mut found = files_in(&look.path, |file| format_of(file).is_some_and(is_profile));
-    match found.len() {
-        0 => Within::Nothing,
-        1 => found
-            .pop()
-            .and_then(|path| Source::at(&path).ok())
-            .map_or(Within::Nothing, |it| Within::One(it.into())),
-        _ => Within::Several(found),
+/// The only profile in or below a folder of no known format.
+///
+/// # Errors
+/// When there is none, or several are.
+fn only_within(look: Look) -> Result<Source, OpenError> {
+    match within(&look) {
+        Within::Nothing => Err(refusal(look)),
+        Within::One(source) => Ok(*source),
+        Within::Several(found) => Err(OpenError::Several { path: look.path, what: "profiles", found }),
     }
 }
 

@@ -300,6 +300,31 @@ fn what_holds_no_profile_is_refused_by_what_it_is() {
     assert!(open(&missing).unwrap_err().to_string().contains("missing.json"));
 }
 
+#[test]
+fn a_profile_below_a_folder_is_found_and_several_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("downloads/monday");
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::create_dir(folder.path().join(".hidden")).unwrap();
+    let kernel = r#"{"ph": "X", "cat": "kernel", "name": "gemm", "ts": 10, "dur": 2.5, "pid": 0, "tid": 7}"#;
+    let timeline = format!(r#"{{"traceEvents": [{kernel}]}}"#);
+    std::fs::write(below.join("timeline.json"), &timeline).unwrap();
+    std::fs::write(below.join("notes.txt"), "of no profile").unwrap();
+    std::fs::write(folder.path().join(".hidden/timeline.json"), &timeline).unwrap();
+    let profile = Source::at(folder.path()).unwrap().open(&()).unwrap();
+    assert_eq!((profile.tasks.len(), &profile.place), (1, &below.join("timeline.json")));
+
+    std::fs::write(folder.path().join("downloads/tuesday.json"), &timeline).unwrap();
+    let message = open(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("2 profiles") && message.contains("tuesday.json"), "{message}");
+    // Samples below functions are looked for in the same way.
+    let stacks = tempfile::tempdir().unwrap();
+    std::fs::create_dir(stacks.path().join("perf")).unwrap();
+    std::fs::write(stacks.path().join("perf/out.folded"), "main;run;gemm 30\nmain;run;copy 10\n").unwrap();
+    let profile = Source::at(stacks.path()).unwrap().open_below("gemm", &()).unwrap();
+    assert_eq!(profile.format.name, Source::at(&stacks.path().join("perf/out.folded")).unwrap().to_string());
+}
+
 /// A request to stop that comes with one of the questions for it.
 struct StopAt {
     question: usize,

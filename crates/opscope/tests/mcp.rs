@@ -187,6 +187,15 @@ fn tools_answer_what_the_command_line_prints() {
     let printed = place.done(&["compare", "trace.json", "after.json", "--json"]).json();
     assert!(same(&asked, &printed), "{asked}\n{printed}");
 
+    let models =
+        json!({ "before": "trace.json", "after": "after.json", "before_model": model, "after_model": model });
+    let asked = client.done("compare", models);
+    let words = ["compare", "trace.json", "after.json", "--model-a", &model, "--model-b", &model, "--json"];
+    assert_eq!(asked["models"], place.done(&words).json()["models"]);
+    assert_eq!(asked["models"]["before"]["nodes"], asked["models"]["after"]["nodes_in_common"]);
+    let no_model = json!({ "before": "trace.json", "after": "after.json", "after_model": "trace.json" });
+    assert!(client.fails("compare", no_model).contains("not a model"));
+
     let statement = "SELECT task, sum(duration_ns) AS ns FROM task_details GROUP BY 1 ORDER BY 2 DESC";
     let asked = client.done("sql", json!({ "path": "trace.json", "statement": statement }));
     assert_eq!(asked["rows"], place.done(&["sql", "trace.json", "--json", statement]).json()["rows"]);

@@ -531,7 +531,19 @@ fn models_bring_operators_together_across_a_conversion() {
     assert!(text.contains("Conv + Relu became Conv2D") && text.contains("net.pb"), "{text}");
     place.done(&[&files[..], &with, &["--html", "page.html"]].concat());
     let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
-    assert_eq!(common::report(&page).0["compare"]["groups"], json["groups"]);
+    let compared = common::report(&page).0["compare"].clone();
+    assert_eq!((&compared["groups"], &compared["models"]), (&json["groups"], &json["models"]));
+    assert!(page.contains("A's model net.pb: 3 of 3 operators are its nodes"));
+    // A report with both models compares as they tell, and names the options that made it.
+    let of_both = ["--model", "model.om", "--against-model", "net.pb", "-o", "report.html"];
+    place.done(&[&["report", files[2], "--against", files[1]], &of_both[..]].concat());
+    let report = std::fs::read_to_string(place.path("report.html")).expect("the report");
+    let answers = common::report(&report).0;
+    assert_eq!(answers["compare"]["groups"], json["groups"]);
+    let command = answers["command"].as_str().expect("the command");
+    assert!(command.contains("--against-model net.pb"), "{command}");
+    let alone = ["report", files[2], "--against-model", "net.pb"];
+    place.fails(2, &["--against <OTHER>"], &alone);
     // Without the models, nothing is said of them; with another model, that is said.
     let json = place.done(&[&files[..], &["--json"]].concat()).json();
     assert!(json["models"].is_null());

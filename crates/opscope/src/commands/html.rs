@@ -16,9 +16,11 @@ use opscope_say::{say, word};
 use opscope_trace::{Trace, units};
 use opscope_web::graph::{Chain, Graph};
 use opscope_web::{Embedded, Kind, LeftOut, Report, USUAL_SLICES};
+use serde_json::Value;
 
 use super::advise::{environment, settings_in};
 use super::compare::compared;
+use super::compare::models::Models;
 use super::outputs::{check_target, resolved};
 use super::run::ShapeArguments;
 use crate::exit::UsageError;
@@ -143,8 +145,8 @@ pub struct Content<'a> {
     pub target: Option<Target>,
     /// The profile before a change, with which it is compared.
     pub against: Option<&'a Opened>,
-    /// The nodes that the operators of both stand for, where models tell them.
-    pub names: Option<&'a [NodeNames; 2]>,
+    /// The models of both, which tell the nodes that operators stand for.
+    pub models: Option<&'a Models>,
     /// The peaks of the machine.
     pub roofline: Option<Roofline>,
     /// The most slices that are written one by one.
@@ -163,7 +165,7 @@ impl Content<'_> {
             shapes: None,
             target: None,
             against: None,
-            names: None,
+            models: None,
             roofline: None,
             slices: USUAL_SLICES,
             language: "auto",
@@ -194,7 +196,7 @@ pub fn write(
     let before = before.transpose()?;
     let against = content.against.zip(before.as_ref());
     let against = against.map(|(other, columns)| {
-        against_of(other, profile, origin.path.is_some(), Some(columns), content.names)
+        against_of(other, profile, origin.path.is_some(), Some(columns), content.models)
     });
     let (answers, text) =
         with_page(profile, origin, content, &operators, (&embedded, against.transpose()?), |page| {
@@ -270,11 +272,20 @@ pub fn against_of<'a>(
     after: &'a Opened,
     is_kept: bool,
     embedded: Option<&'a Embedded>,
-    names: Option<&'a [NodeNames; 2]>,
+    models: Option<&'a Models>,
 ) -> anyhow::Result<Against<'a>> {
     static NONE: LazyLock<[NodeNames; 2]> = LazyLock::new(Default::default);
-    let (comparison, overview) = (compared(before, after, names.unwrap_or(&NONE))?, overview_of(before)?);
-    Ok(Against { profile: before, name: name_of(before.place()), is_kept, comparison, overview, embedded })
+    let comparison = compared(before, after, models.map_or(&NONE, |models| &models.names))?;
+    Ok(Against {
+        profile: before,
+        name: name_of(before.place()),
+        is_kept,
+        comparison,
+        models: models.map_or(Value::Null, Models::to_json),
+        of_models: models.map(Models::lines).unwrap_or_default(),
+        overview: overview_of(before)?,
+        embedded,
+    })
 }
 
 /// The graph of a profile, with the chains that `opscope fusion` finds in its model.

@@ -12,6 +12,7 @@ use opscope_web::USUAL_SLICES;
 
 use super::cluster::page;
 use super::cluster::source::SourceArguments;
+use super::compare::models::Models;
 use super::html::{self, Content, Origin, command_line, name_of};
 use super::peak::CeilingArguments;
 use super::run::ShapeArguments;
@@ -26,6 +27,8 @@ Examples:
   opscope report run.db -o report.html --model model.onnx    with what the model's graph tells
   opscope report trace_view.json --slices all --lang zh
   opscope report after.db --against before.db                 with what changed, drawn
+  opscope report PROF_000001_…/ --against ort.db --model net.om --against-model net.onnx
+                                                              what a conversion changed
   opscope report PROF_000001_…/ --peak-flops 22TFLOPS --peak-bandwidth 1.2TB/s    with its roofline
   opscope report profiling_data/ -o ranks.html                many ranks: who costs a step how much, drawn
   opscope report set --run second                             one of the runs of a set of many ranks
@@ -70,6 +73,10 @@ pub struct Arguments {
     /// The profile before a change, of any kind: it is A, and PROFILE is B
     #[arg(long, value_name = "OTHER")]
     against: Option<PathBuf>,
+
+    /// The model that OTHER is of: with it and --model, operators are brought together by their nodes
+    #[arg(long, value_name = "MODEL", requires = "against")]
+    against_model: Option<PathBuf>,
 
     /// The hardware that it ran on [default: that of the profile]
     #[arg(long, value_name = "TARGET", value_parser = Target::NAMES.map(|(name, _)| name))]
@@ -126,10 +133,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let opened = profile::open_source(source, Tell::Warnings, terminal)?;
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
+    let before_model = arguments.against_model.as_deref().map(Model::load).transpose()?;
+    let models = against.as_ref().map(|against| {
+        let paths = [&arguments.against_model, &arguments.model].map(Option::as_deref);
+        let models = [paths[0].zip(before_model.as_ref()), paths[1].zip(model.as_ref())];
+        Models::of(models, [against, &opened])
+    });
+    if let Some(models) = &models {
+        models.warn(terminal);
+        models.lines().iter().for_each(|line| terminal.note(line));
+    }
     let content = Content {
         model: model.as_ref(),
         shapes: shapes.as_ref(),
-        names: None,
+        models: models.as_ref(),
         against: against.as_ref(),
         roofline: arguments.ceiling.roofline(&opened, terminal)?,
         target: arguments.target.as_deref().and_then(Target::from_name),
@@ -146,6 +163,7 @@ fn of_one_profile(arguments: &Arguments) -> Vec<&'static str> {
     let given = [
         ("--model", arguments.model.is_some()),
         ("--against", arguments.against.is_some()),
+        ("--against-model", arguments.against_model.is_some()),
         ("--target", arguments.target.is_some()),
         ("--slices", arguments.slices != USUAL_SLICES),
         ("--roofline, --peak-flops, --peak-bandwidth, --peak", !arguments.ceiling.words().is_empty()),
@@ -190,6 +208,7 @@ fn output(arguments: &Arguments) -> anyhow::Result<PathBuf> {
         .into_iter()
         .chain(&arguments.model)
         .chain(&arguments.against)
+        .chain(&arguments.against_model)
         .map(PathBuf::as_path)
         .collect();
     html::check(&output, &inputs)?;
@@ -215,6 +234,7 @@ fn command(arguments: &Arguments) -> String {
         words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten())
     };
     option("--against", arguments.against.as_ref().map(|path| path.display().to_string()));
+    option("--against-model", arguments.against_model.as_ref().map(|path| path.display().to_string()));
     option("--model", arguments.model.as_ref().map(|path| path.display().to_string()));
     option("--target", arguments.target.clone());
     let slices = (arguments.slices != USUAL_SLICES).then(|| match arguments.slices {

@@ -40,6 +40,10 @@ pub struct Against<'a> {
     pub is_kept: bool,
     /// The differences, from it to the page's own profile.
     pub comparison: Comparison<'a>,
+    /// The models that told the nodes of both, for programs; null without.
+    pub models: Value,
+    /// The same in lines for people.
+    pub of_models: Vec<String>,
     /// Its figures.
     pub overview: Overview,
     /// Its columns, where the page carries them.
@@ -250,7 +254,9 @@ impl Page<'_> {
         if let Some(against) = self.against {
             let shown = compare::Shown { top: TOP, each: false };
             let heading = format!("Compared with {}", against.name);
-            add(&heading, compare::to_text(&against.comparison, shown, None));
+            let models = against.of_models.iter().map(|line| format!("{line}\n"));
+            let text = compare::to_text(&against.comparison, shown, None);
+            add(&heading, models.fold(text, |text, line| text + &line));
         }
         let shown = Shown { top: TOP, lists_unasked: false, width: None };
         add("Advice", advise::to_text(self.subject, self.advice, None, shown));
@@ -277,7 +283,7 @@ impl Against<'_> {
     /// When a figure has no form in JSON, which would be a fault of this program.
     pub fn answer(&self, after: &Opened) -> anyhow::Result<Value> {
         let mut answer = serde_json::to_value(
-            compare::to_json(&self.comparison, Value::Null).about([self.profile, after]),
+            compare::to_json(&self.comparison, self.models.clone()).about([self.profile, after]),
         )?;
         for (list, most) in [("groups", MOST_GROUPS), ("spans", MOST), ("waterfall", MOST_GROUPS)] {
             let rest =

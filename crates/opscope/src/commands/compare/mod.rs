@@ -1,6 +1,6 @@
 //! `opscope compare`: what differs between two profiles.
 
-mod models;
+pub mod models;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,7 @@ Examples:
   opscope compare before.db after.db --html change.html      B as a page, with the comparison drawn
   opscope compare ort.db PROF_000001/ --model-a net.onnx --model-b net.om
                                                  the network before and after its conversion
+  opscope compare before.db after.db --network detector     of profiles with several models that one
 
 Operators are brought together by the nodes of the model that they stand for, then by name, then by
 type and order; what one of them took in is told as merged. The nodes are those that a profile tells.
@@ -112,18 +113,15 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let printed = terminal.print(&text);
     if let Some((output, origin)) = arguments.page.html.as_ref().zip(origin) {
         let words = page_command(arguments, output);
-        let content = Content {
-            against: Some(&before),
-            names: Some(&models.names),
-            ..Content::usual(command_line(words))
-        };
+        let content =
+            Content { against: Some(&before), models: Some(&models), ..Content::usual(command_line(words)) };
         html::write(&after, origin, &content, output, terminal)?;
     }
     printed?;
     Ok(Exit::Done)
 }
 
-/// The command that makes the page again. A report takes no names of nodes from models.
+/// The command that makes the page again. A report with A's model would show the graph of B's as well.
 fn page_command(arguments: &Arguments, output: &Path) -> impl Iterator<Item = String> {
     let path = |path: &Path| path.display().to_string();
     let (before, after) = (path(&arguments.before), path(&arguments.after));

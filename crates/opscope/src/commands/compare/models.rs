@@ -44,13 +44,20 @@ impl Models {
     /// # Errors
     /// When one can't be read.
     pub fn read(paths: [Option<&Path>; 2], profiles: [&Trace; 2]) -> anyhow::Result<Self> {
-        let [first, second] = paths.map(|path| path.map(Model::load).transpose());
-        let models = [first?, second?];
-        let mut names = [made_of(models[0].as_ref()), made_of(models[1].as_ref())];
+        let load = |path: Option<&Path>| path.map(Model::load).transpose();
+        let loaded = [load(paths[0])?, load(paths[1])?];
+        Ok(Self::of([0, 1].map(|side| paths[side].zip(loaded[side].as_ref())), profiles))
+    }
+
+    /// The same of models that were read.
+    pub fn of(models: [Option<(&Path, &Model)>; 2], profiles: [&Trace; 2]) -> Self {
+        let paths = models.map(|model| model.map(|(path, _)| path));
+        let models = models.map(|model| model.map(|(_, model)| model));
+        let mut names = models.map(made_of);
         let mut pairing = None;
         let mut common = None;
-        let mut nodes = [0, 1].map(|side| models[side].as_ref().map(nodes_of).unwrap_or_default());
-        if let [Some(first), Some(second)] = &models {
+        let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
+        if let [Some(first), Some(second)] = models {
             let pairs = Pairing::of(first, second, &|op_type| operator_kind(op_type).into_owned());
             names[1].same_as = same_as(first, second, &pairs, &nodes[0]);
             nodes[1] =
@@ -59,11 +66,10 @@ impl Models {
             pairing = Some(pairs);
         }
         let sides = [0, 1].map(|side| {
-            let model = models[side].as_ref()?;
-            let path = paths[side]?.to_owned();
+            let (model, path) = (models[side]?, paths[side]?.to_owned());
             Some(Side { path, nodes: nodes[side].len(), common, known: known(model, profiles[side]) })
         });
-        Ok(Self { names, sides, pairing })
+        Self { names, sides, pairing }
     }
 
     /// Says which model is likely another than the profile's.

@@ -252,6 +252,14 @@ pub struct CompareArguments {
     pub before: String,
     /// The profile after
     pub after: String,
+    /// The model that the first is of, in any format: its nodes bring operators together whose names a converter changed
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "String")]
+    pub before_model: Option<String>,
+    /// The model that the second is of
+    #[serde(default, deserialize_with = "some")]
+    #[schemars(with = "String")]
+    pub after_model: Option<String>,
     /// More of the answer: waterfall (the steps from one time to the other), spans (of calls and ranges), inferences
     /// (all their times), suspects
     #[serde(default)]

@@ -23,6 +23,7 @@ use super::check::check;
 use super::fit::{BYTES, Page, fit, page_of};
 use super::session::{Call, Session};
 use crate::commands::advise::environment_within;
+use crate::commands::compare::models::Models;
 use crate::commands::outputs::has_times_to_draw;
 use crate::commands::run::ShapeArguments;
 use crate::commands::{analyze, explain, info, sql};
@@ -114,7 +115,7 @@ pub static ALL: [Offer; 10] = [
         "model",
         ModelArguments,
         of_model,
-        "What is in an ONNX model: inputs, outputs, and for each node what \
+        "What is in a model: inputs, outputs, and for each node what \
         it reads and makes, its operations and bytes."
     ),
 ];
@@ -289,9 +290,13 @@ fn explained(asked: &ExplainArguments, _: &Session, _: &Call) -> Answered {
 fn compared(asked: &CompareArguments, session: &Session, call: &Call) -> Answered {
     let before = session.profile(&asked.before, call)?;
     let after = session.profile(&asked.after, call)?;
-    let comparison = Comparison::of(&before, &after);
-    let mut answer =
-        serde_json::to_value(report::compare::to_json(&comparison, Value::Null).about([&before, &after]))?;
+    let model = |named: &Option<String>| named.as_deref().map(|named| session.model(named)).transpose();
+    let loaded = [model(&asked.before_model)?, model(&asked.after_model)?];
+    let loaded = loaded.each_ref().map(|model| model.as_ref().map(|(place, model)| (&*place.path, model)));
+    let models = Models::of(loaded, [&before, &after]);
+    let comparison = Comparison::joined(&before, &after, models.names.each_ref());
+    let report = report::compare::to_json(&comparison, models.to_json());
+    let mut answer = serde_json::to_value(report.about([&before, &after]))?;
     let changed = |group: &Value| group["delta_ns"].as_i64().unwrap_or(0).unsigned_abs();
     if let Some(groups) = answer["groups"].as_array_mut() {
         groups.sort_by_key(|group| std::cmp::Reverse(changed(group)));
