@@ -38,6 +38,7 @@
 //! rows   database   error              rows of a rank; access to the vendor's databases; losses
 //! ```
 
+mod absent;
 mod account;
 mod causes;
 mod chain;

@@ -9,12 +9,13 @@ use std::iter::repeat_n;
 
 use opscope_columns::Column;
 
+use crate::absent::Absent;
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{SlowLink, slow_links};
 use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
-use crate::run::{Rank, Run};
+use crate::run::{Instance, Rank, Run};
 
 /// Peers, slots and what is typical of them.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,8 @@ pub struct Peers {
     pub tail: Column<f64>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
+    /// Members of collectives that weren't recorded.
+    pub absent: Absent,
     /// Other events that each event waits for on its peers, though not on this rank this time.
     pub also: Also,
 }
@@ -68,6 +71,8 @@ pub fn find(run: &mut Run) -> Peers {
     peers.tail = typical_tails(run, &classes);
     peers.slow_links = slow_links(run);
     without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
+    let slow: BTreeSet<u32> = peers.slow_links.iter().flat_map(|link| &link.groups).copied().collect();
+    peers.absent = Absent::find(run, &peers.tail, &peers.segment, &slow);
     peers
 }
 
@@ -227,7 +232,7 @@ type TailClass = (Role, CollectiveType, u32, u32, usize);
 
 /// The class of each instance's transfer.
 pub fn tail_classes(run: &Run) -> Column<TailClass> {
-    let class = |instance: &crate::run::Instance| {
+    let class = |instance: &Instance| {
         let first = run.first_of(instance);
         let parts = run.events_of(instance);
         let mut hosts: Vec<usize> = parts.clone().map(|event| run.ranks[event.rank as usize].host).collect();
@@ -243,24 +248,51 @@ pub fn tail_classes(run: &Run) -> Column<TailClass> {
     run.instances.iter().map(class).collect()
 }
 
-fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
-    let mut values: HashMap<TailClass, (Vec<f64>, Vec<u32>)> = HashMap::new();
-    for (instance, class) in run.instances.iter().zip(classes) {
-        let (tails, groups) = values.entry(*class).or_default();
-        tails.push(instance.tail);
-        groups.push(instance.group);
+/// The lengths of transfers of one class, and the groups that they are of.
+#[derive(Default)]
+struct Transfers {
+    tails: Vec<f64>,
+    groups: Vec<u32>,
+}
+
+impl Transfers {
+    fn add(&mut self, instance: &Instance) {
+        self.tails.push(instance.tail);
+        self.groups.push(instance.group);
     }
-    let typical: HashMap<TailClass, f64> = values
-        .into_iter()
-        .map(|(class, (mut tails, mut groups))| {
-            groups.sort_unstable();
-            groups.dedup();
-            let middle = median(&mut tails);
-            // Of one or two groups half may be slow: the quicker quarter is what the link can do.
-            (class, if groups.len() < FEWEST { tails[tails.len() / 4] } else { middle })
-        })
-        .collect();
-    classes.iter().map(|class| typical[class]).collect()
+
+    fn typical(mut self) -> f64 {
+        self.groups.sort_unstable();
+        self.groups.dedup();
+        let middle = median(&mut self.tails);
+        // Of one or two groups half may be slow: the quicker quarter is what the link can do.
+        if self.groups.len() < FEWEST { self.tails[self.tails.len() / 4] } else { middle }
+    }
+}
+
+/// The typical transfer of each instance. Where a rank wasn't recorded, waiting for it looks like a longer transfer, so
+/// that only those count of which all were, if there are any of the same kind: on as many hosts, on more, or on fewer.
+fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
+    let (mut whole, mut all) = (BTreeMap::new(), BTreeMap::new());
+    for (instance, class) in run.instances.iter().zip(classes) {
+        if instance.is_complete() {
+            whole.entry(*class).or_insert_with(Transfers::default).add(instance);
+        } else {
+            all.entry(*class).or_insert_with(Transfers::default).add(instance);
+        }
+    }
+    let typical = |classes: BTreeMap<TailClass, Transfers>| -> BTreeMap<TailClass, f64> {
+        classes.into_iter().map(|(class, transfers)| (class, transfers.typical())).collect()
+    };
+    let (whole, all) = (typical(whole), typical(all));
+    let of_class = |class: &TailClass| {
+        let (role, kind, size, members, hosts) = *class;
+        let on = |hosts: usize| (role, kind, size, members, hosts);
+        let more = || whole.range(on(hosts)..=on(usize::MAX)).next();
+        let fewer = || whole.range(on(0)..on(hosts)).next_back();
+        more().or_else(fewer).map_or_else(|| all[class], |(_, typical)| *typical)
+    };
+    classes.iter().map(of_class).collect()
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long

@@ -1,7 +1,7 @@
 //! The run once more, with other values.
 //!
 //! Each part of a collective arrives when its predecessor has ended and its rank's own work is done; the transfer
-//! begins when the last part has arrived. Unchanged, that gives the measured times. With a rank's work or a group's
+//! begins when the last part has arrived, of members that weren't recorded when they are taken to have come. Unchanged, that gives the measured times. With a rank's work or a group's
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
 use opscope_columns::Column;
@@ -149,7 +149,9 @@ fn pass(
     // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
     let mut ends = Ends::measured(run);
     let mut arrivals: Vec<Times> = Vec::new();
-    for (number, instance) in run.instances.iter().enumerate() {
+    for number in peers.absent.order(run) {
+        let instance = &run.instances[number as usize];
+        let mask = groups[instance.group as usize];
         arrivals.clear();
         let mut begin = [f64::MIN; LANES];
         for &index in run.parts_of(instance) {
@@ -162,15 +164,24 @@ fn pass(
             }
             arrivals.push(arrived);
         }
+        let of_recorded = begin;
+        for part in peers.absent.of(number) {
+            let segments = chosen(mask, [part.segment_ns; LANES], part.typical_ns);
+            let since = part.pred.map_or(of_recorded, |pred| ends.of(pred));
+            for lane in 0..LANES {
+                begin[lane] = begin[lane].max(since[lane] + segments[lane]);
+            }
+        }
+        let measured = peers.absent.begin(run, number);
         for begin in begin.iter_mut().filter(|begin| **begin == f64::MIN) {
-            *begin = instance.begin;
+            *begin = measured;
         }
         let parts = run.parts_of(instance).iter().zip(&arrivals);
         parts.for_each(|(part, arrived)| each(instance, *part, arrived, &begin));
-        let excess = (instance.tail - peers.tail[number]).max(0.0);
-        let mask = groups[instance.group as usize];
+        let tail = instance.tail - peers.absent.later_by(number);
+        let excess = (tail - peers.tail[number as usize]).max(0.0);
         for &index in run.parts_of(instance) {
-            let tail = run.events[index as usize].end() - instance.begin;
+            let tail = run.events[index as usize].end() - measured;
             let tails = chosen(mask, [tail; LANES], tail - excess);
             ends.set(index, std::array::from_fn(|lane| begin[lane] + tails[lane]));
         }
@@ -194,6 +205,9 @@ fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
 fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Times) -> Times {
     let event = &run.events[index];
     let mut arrived: Times = match event.pred {
+        None if let Some((since, segment)) = peers.absent.resumed(index as u32) => {
+            ends.of(since).map(|end| end + segment)
+        }
         // Others tell when it can have come.
         _ if event.is_after_gap => [f64::MIN; LANES],
         Some(pred) => {

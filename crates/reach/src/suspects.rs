@@ -403,10 +403,9 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     found
 }
 
-/// Ranks that weren't recorded, by what transfers take longer than usual in groups that lack them: those who were
-/// recorded wait there after the last of them has come.
+/// Ranks that weren't recorded, by the work of their own that those who were recorded wait for in groups that lack them.
 fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
-    let by_group = excess_by_group(run, peers);
+    let by_group = own_work_of_absent(run, peers);
     let mut groups_of: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     for (index, group) in run.groups.iter().enumerate() {
         let is_missing = |rank: &u32| !run.is_recorded(*rank);
@@ -433,12 +432,13 @@ fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     found
 }
 
-/// By how much the transfers of each group exceed what is typical.
-fn excess_by_group(run: &Run, peers: &Peers) -> Vec<Excess> {
+/// By how much the work of those that weren't recorded exceeds what is typical, by group.
+fn own_work_of_absent(run: &Run, peers: &Peers) -> Vec<Excess> {
     let mut found: Vec<Excess> = run.groups.iter().map(|_| Excess::default()).collect();
-    for (instance, typical) in run.instances.iter().zip(&peers.tail) {
+    for part in peers.absent.parts() {
+        let instance = &run.instances[part.instance as usize];
         let step = run.first_of(instance).step;
-        found[instance.group as usize].add(step, instance.tail, *typical);
+        found[instance.group as usize].add(step, part.segment_ns, part.typical_ns);
     }
     found
 }

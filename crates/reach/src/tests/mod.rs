@@ -178,6 +178,21 @@ fn a_rank_that_was_not_recorded_is_named_with_its_cost_where_all_wait_for_it() {
 }
 
 #[test]
+fn a_rank_costs_the_same_whoever_else_was_not_recorded() {
+    let cluster = Cluster::new(3, Faults { ai_cpu: Some(2), ..Faults::default() });
+    let truth = cluster.step_ns() - Cluster::new(3, Faults::default()).step_ns();
+    let recordings: [&[usize]; 5] = [&[3], &[1], &[4], &[7], &[4, 5]];
+    for missing in recordings {
+        let folder = TempDir::new().unwrap();
+        cluster.write(folder.path(), (0..RANKS).filter(|rank| !missing.contains(rank)), None);
+        let findings = examined(folder.path());
+        assert_eq!(named(&findings), ["rank 2 (host0)"], "without {missing:?}");
+        let saves = findings.costs.suspects[0].saves_ns;
+        assert!((saves - truth).abs() < 0.1 * truth, "without {missing:?}: {saves} of {truth}");
+    }
+}
+
+#[test]
 fn a_step_of_which_a_rank_lost_most_is_left_out_for_it() {
     let folder = TempDir::new().unwrap();
     let cluster = Cluster::new(6, Faults { slow_rank: Some(5), ..Faults::default() });

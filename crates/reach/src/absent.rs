@@ -1,0 +1,318 @@
+//! Members of collectives that weren't recorded, and when they came.
+//!
+//! Who was recorded waits for them as for anybody, and that wait looks like a longer transfer. A transfer that takes
+//! longer than those of its like, of which everybody was recorded, is therefore taken to have begun later: when the
+//! last of those came of whom nothing was recorded. Nothing tells what held them up, but that they take part in other
+//! collectives: after the one that ended last before, the rest is taken for their own work. So a delay passes through
+//! them to others, as it did when the run was recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use opscope_columns::Column;
+use opscope_trace::NumberMap;
+
+use crate::discover::Role;
+use crate::rows::CollectiveType;
+use crate::run::{Instance, Run};
+
+/// A member's part in a collective that wasn't recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AbsentPart {
+    /// The collective, as an index of [`Run::instances`].
+    pub instance: u32,
+    /// A part of the collective after which the member was on its own, as an index of [`Run::events`]; `None` if it is
+    /// not known, and it comes after those that were recorded.
+    pub pred: Option<u32>,
+    /// The time between, in nanoseconds. Clocks and other transfers may make it less than nothing.
+    pub segment_ns: f64,
+    /// The typical work before the same collective.
+    pub typical_ns: f64,
+}
+
+/// All parts that weren't recorded, and what follows from them.
+#[derive(Clone, Debug, Default)]
+pub struct Absent {
+    /// The collectives in the order in which their transfers begin; empty where that is the order of
+    /// [`Run::instances`].
+    order: Column<u32>,
+    /// By collective, how much later its transfer begins than the last came that was recorded; empty where nobody is
+    /// absent.
+    later: Column<f64>,
+    /// By collective.
+    parts: Column<AbsentPart>,
+    /// Parts before which a rank's work wasn't recorded, as indices of [`Run::events`], each with a part that ended
+    /// before and the time between in nanoseconds.
+    resumed: NumberMap<u32, (u32, f64)>,
+}
+
+/// By how much the length of a transfer may differ from the typical one, by which arrivals are told: in nanoseconds, and
+/// as a share of it. An end that lies so far behind an arrival may still be what was waited for.
+const NEAR_NS: f64 = 20_000.0;
+const NEAR: f64 = 0.1;
+
+impl Absent {
+    /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts. Groups
+    /// whose links are slow have longer transfers for another reason.
+    pub fn find(run: &Run, tails: &[f64], segments: &[f64], slow: &BTreeSet<u32>) -> Self {
+        let is_open = |instance: &Instance| !instance.is_complete() && !slow.contains(&instance.group);
+        let mut lacking: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (index, instance) in run.instances.iter().enumerate().filter(|(_, it)| is_open(it)) {
+            lacking.insert(index as u32, missing(run, instance));
+        }
+        if lacking.is_empty() {
+            return Self::default();
+        }
+        let mut later: Column<f64> = std::iter::repeat_n(0.0, run.instances.len()).collect();
+        for index in lacking.keys() {
+            let (instance, typical) = (&run.instances[*index as usize], tails[*index as usize]);
+            let excess = instance.tail - typical;
+            // Of transfers that are hardly longer nothing can be said.
+            if excess > NEAR_NS + NEAR * typical {
+                later[*index as usize] = excess;
+            }
+        }
+        let mut absent = Self { order: Column::new(), later, ..Self::default() };
+        let mut order: Vec<u32> = (0..run.instances.len() as u32).collect();
+        order.sort_by(|a, b| absent.begin(run, *a).total_cmp(&absent.begin(run, *b)));
+        absent.order = order.into_iter().collect();
+        let others =
+            Others { run, segments, histories: absent.histories(run, &lacking), near: near(run, &lacking) };
+        for (index, members) in &lacking {
+            absent.add(&others, *index, members);
+        }
+        absent.resumed = others.resumed();
+        absent
+    }
+
+    /// When the transfer of a collective began, on the common clock.
+    pub fn begin(&self, run: &Run, instance: u32) -> f64 {
+        run.instances[instance as usize].begin + self.later_by(instance)
+    }
+
+    /// How much later that is than the last came that was recorded, in nanoseconds.
+    pub fn later_by(&self, instance: u32) -> f64 {
+        self.later.get(instance as usize).copied().unwrap_or(0.0)
+    }
+
+    /// All collectives in the order in which their transfers begin.
+    pub fn order(&self, run: &Run) -> impl Iterator<Item = u32> + '_ {
+        let is_as_recorded = self.order.is_empty();
+        (0..run.instances.len())
+            .map(move |place| if is_as_recorded { place as u32 } else { self.order[place] })
+    }
+
+    /// The parts of a collective that weren't recorded.
+    pub fn of(&self, instance: u32) -> &[AbsentPart] {
+        let from = self.parts.partition_point(|part| part.instance < instance);
+        let count = self.parts[from..].iter().take_while(|part| part.instance == instance).count();
+        &self.parts[from..from + count]
+    }
+
+    /// All of them.
+    pub fn parts(&self) -> &[AbsentPart] {
+        &self.parts
+    }
+
+    /// The part of another after which a rank was on its own before one of its parts, where what was between wasn't
+    /// recorded of itself: with the time between in nanoseconds.
+    pub fn resumed(&self, part: u32) -> Option<(u32, f64)> {
+        self.resumed.get(&part).copied()
+    }
+
+    /// The collectives of each absent member, in the order of their ends.
+    fn histories(&self, run: &Run, lacking: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<u32, Vec<Ended>> {
+        let mut histories: BTreeMap<u32, Vec<Ended>> =
+            lacking.values().flatten().map(|member| (*member, Vec::new())).collect();
+        let of_group = |group: &crate::run::RunGroup| -> Vec<u32> {
+            group.ranks.iter().copied().filter(|rank| histories.contains_key(rank)).collect()
+        };
+        let of_groups: Vec<Vec<u32>> = run.groups.iter().map(of_group).collect();
+        for (index, instance) in run.instances.iter().enumerate() {
+            let members = &of_groups[instance.group as usize];
+            if members.is_empty() {
+                continue;
+            }
+            let parts = run.parts_of(instance).iter().map(|part| (run.events[*part as usize].end(), *part));
+            let Some((end, part)) = parts.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+            let first = run.first_of(instance);
+            let kind = (run.groups[instance.group as usize].role, first.kind);
+            let ended = Ended { end, begin: self.begin(run, index as u32), part, kind };
+            // Of a group in which two exchange something, the others take no part.
+            let between = first.kind.is_between_two();
+            let recorded =
+                |rank: u32| run.parts_of(instance).iter().any(|part| number_of(run, *part) == rank);
+            let lacks = lacking.get(&(index as u32));
+            for member in members {
+                let takes_part = !between || lacks.is_some_and(|it| it.contains(member)) || recorded(*member);
+                if takes_part && let Some(history) = histories.get_mut(member) {
+                    history.push(ended);
+                }
+            }
+        }
+        histories.values_mut().for_each(|history| history.sort_by(|a, b| a.end.total_cmp(&b.end)));
+        histories
+    }
+
+    /// Adds the absent members of a collective. The one that came last is the one that would usually have come last; the
+    /// others came before, and when isn't known: after the same as whoever is nearest to them, as far as that is told.
+    fn add(&mut self, others: &Others<'_>, index: u32, members: &[u32]) {
+        let (begin, later) = (self.begin(others.run, index), self.later_by(index));
+        let usual: Vec<Option<Usual>> =
+            members.iter().map(|member| others.usual(*member, index, begin)).collect();
+        let comes = |place: &usize| usual[*place].map_or(f64::MIN, |it| it.end + it.segment_ns);
+        let last = (0..members.len()).max_by(|a, b| comes(a).total_cmp(&comes(b)));
+        if later > 0.0 {
+            let history = last.and_then(|last| others.histories.get(&members[last]));
+            let since = history.and_then(|history| ended_before(history, begin));
+            let segment_ns = since.map_or(later, |it| begin - it.end);
+            // Without a like, all that is waited is more than usual.
+            let like = last.and_then(|last| usual[last]).filter(|_| since.is_some());
+            let typical_ns =
+                like.map_or(segment_ns - later, |it| it.segment_ns).clamp(0.0, segment_ns.max(0.0));
+            self.parts.push(AbsentPart {
+                instance: index,
+                pred: since.map(|it| it.part),
+                segment_ns,
+                typical_ns,
+            });
+        }
+        for (place, usual) in usual.iter().enumerate() {
+            if let Some(usual) = usual.filter(|_| later == 0.0 || Some(place) != last) {
+                let segment_ns = usual.segment_ns.min(begin - usual.end);
+                let (pred, typical_ns) = (Some(usual.part), segment_ns);
+                self.parts.push(AbsentPart { instance: index, pred, segment_ns, typical_ns });
+            }
+        }
+    }
+}
+
+/// The recorded ranks, by which those are judged that weren't.
+struct Others<'r> {
+    run: &'r Run,
+    /// The typical work before each recorded part.
+    segments: &'r [f64],
+    /// The collectives of each absent member, in the order of their ends.
+    histories: BTreeMap<u32, Vec<Ended>>,
+    /// With how many groups each absent member is tied to others.
+    near: BTreeMap<u32, BTreeMap<u32, u32>>,
+}
+
+/// After what a member comes that does as its nearest do: a recorded part, its end, and the work behind it.
+#[derive(Clone, Copy)]
+struct Usual {
+    part: u32,
+    end: f64,
+    segment_ns: f64,
+}
+
+impl Others<'_> {
+    /// After what an absent member usually comes to a collective: its own collective of that kind which the nearest
+    /// recorded member of the collective comes after. Sends and receives are of stages with other work.
+    fn usual(&self, member: u32, index: u32, begin: f64) -> Option<Usual> {
+        let run = self.run;
+        let instance = &run.instances[index as usize];
+        if run.first_of(instance).kind.is_between_two() {
+            return None;
+        }
+        let near = &self.near[&member];
+        let ties = |part: &u32| near.get(&number_of(run, *part)).copied().unwrap_or(0);
+        let recorded = run.parts_of(instance).iter().copied();
+        let told = recorded.filter(|part| self.segments[*part as usize].is_finite());
+        let like = told.filter(|part| run.events[*part as usize].pred.is_some()).max_by_key(ties)?;
+        let pred = &run.events[run.events[like as usize].pred? as usize];
+        let kind = (run.groups[pred.group as usize].role, pred.kind);
+        let history = &self.histories[&member];
+        let after = nearest(history, pred.end(), |it| it.kind == kind && it.is_before(begin))?;
+        Some(Usual { part: after.part, end: after.end, segment_ns: self.segments[like as usize] })
+    }
+}
+
+impl Others<'_> {
+    /// The first part of each rank whose earlier ones are lacking, and those behind steps that are.
+    fn resumed(&self) -> NumberMap<u32, (u32, f64)> {
+        let mut resumed = NumberMap::default();
+        for (member, history) in &self.histories {
+            let Some(rank) = self.run.rank_of(*member) else { continue };
+            for part in self.run.ranks[rank].events.clone() {
+                let event = &self.run.events[part];
+                if event.pred.is_none()
+                    && let Some(since) = ended_before(history, event.start)
+                {
+                    resumed.insert(part as u32, (since.part, event.start - since.end));
+                }
+            }
+        }
+        resumed
+    }
+}
+
+fn number_of(run: &Run, part: u32) -> u32 {
+    run.ranks[run.events[part as usize].rank as usize].number
+}
+
+/// How many groups, other than those of a pipeline's stages, each absent member shares with each other rank.
+fn near(run: &Run, lacking: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<u32, BTreeMap<u32, u32>> {
+    let mut near: BTreeMap<u32, BTreeMap<u32, u32>> =
+        lacking.values().flatten().map(|member| (*member, BTreeMap::new())).collect();
+    let absent: Vec<u32> = near.keys().copied().collect();
+    for group in run.groups.iter().filter(|group| group.role != Role::Pp) {
+        for member in absent.iter().filter(|member| group.ranks.contains(member)) {
+            let shared = near.entry(*member).or_default();
+            group.ranks.iter().for_each(|rank| *shared.entry(*rank).or_default() += 1);
+        }
+    }
+    near
+}
+
+/// A collective of a member: its end and its transfer's begin on the common clock, and the recorded part that ended
+/// last, as an index of [`Run::events`].
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    end: f64,
+    begin: f64,
+    part: u32,
+    kind: (Role, CollectiveType),
+}
+
+impl Ended {
+    /// Whether somebody may have come at a time after it.
+    fn is_before(&self, arrival: f64) -> bool {
+        self.begin < arrival && self.end <= arrival + NEAR_NS
+    }
+}
+
+/// The collective of a member that ended last before an arrival.
+fn ended_before(history: &[Ended], arrival: f64) -> Option<Ended> {
+    let behind = history.partition_point(|it| it.end <= arrival + NEAR_NS);
+    history[..behind].iter().rev().find(|it| it.is_before(arrival)).copied()
+}
+
+/// The one of some collectives that ended nearest to a time.
+fn nearest(history: &[Ended], end: f64, is_one: impl Fn(&Ended) -> bool) -> Option<Ended> {
+    let place = history.partition_point(|it| it.end < end);
+    let before = history[..place].iter().rev().find(|it| is_one(it));
+    let behind = history[place..].iter().find(|it| is_one(it));
+    before
+        .into_iter()
+        .chain(behind)
+        .copied()
+        .min_by(|a, b| (a.end - end).abs().total_cmp(&(b.end - end).abs()))
+}
+
+/// The members of a collective whose parts weren't recorded, by their numbers; none where nothing tells who they are.
+fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
+    let group = &run.groups[instance.group as usize];
+    let mut seen: Vec<u32> =
+        run.events_of(instance).map(|part| run.ranks[part.rank as usize].number).collect();
+    seen.sort_unstable();
+    let first = run.first_of(instance);
+    if first.kind.is_between_two() {
+        let other = match (first.peer, &group.ranks[..]) {
+            (Some(peer), ranks) => ranks.get(peer as usize).copied(),
+            (None, [a, b]) => Some(if seen.contains(a) { *b } else { *a }),
+            _ => None,
+        };
+        return other.filter(|other| !seen.contains(other)).into_iter().collect();
+    }
+    group.ranks.iter().copied().filter(|rank| seen.binary_search(rank).is_err()).collect()
+}
