@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::absent::Absent;
 use crate::discover::Role;
 use crate::rows::CollectiveType;
 use crate::run::{Event, Run};
@@ -27,8 +28,8 @@ pub struct Account {
 }
 
 /// The mean step of each rank's.
-pub fn of_ranks(run: &Run) -> Vec<Account> {
-    (0..run.ranks.len()).map(|rank| of_rank(run, rank)).collect()
+pub fn of_ranks(run: &Run, absent: &Absent) -> Vec<Account> {
+    (0..run.ranks.len()).map(|rank| of_rank(run, absent, rank)).collect()
 }
 
 /// The mean over the ranks that [count](Run::counts).
@@ -45,11 +46,11 @@ pub fn mean(run: &Run, accounts: &[Account]) -> Account {
     }
 }
 
-fn of_rank(run: &Run, index: usize) -> Account {
+fn of_rank(run: &Run, absent: &Absent, index: usize) -> Account {
     let rank = &run.ranks[index];
     let mut account = Account::default();
     for event in &run.events[rank.events.clone()] {
-        let waited = waited(run, event);
+        let waited = waited(run, absent, event);
         account.transfer_ns += event.exposed_ns as f64 - waited;
         match event.kind {
             CollectiveType::Receive => account.bubble_ns += waited,
@@ -109,9 +110,10 @@ pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
     })
 }
 
-/// The time that a rank waits in a collective for others, with nothing computed meanwhile.
-fn waited(run: &Run, event: &Event) -> f64 {
-    let begin = run.instances[event.instance as usize].begin;
+/// The time that a rank waits in a collective for others, with nothing computed meanwhile; for those that weren't recorded
+/// until they are taken to have come.
+fn waited(run: &Run, absent: &Absent, event: &Event) -> f64 {
+    let begin = absent.begin(run, event.instance);
     let stretch = event.start + (event.exposed_start_ns - event.start_ns) as f64;
     (begin - stretch).clamp(0.0, event.exposed_longest_ns as f64)
 }
@@ -150,7 +152,7 @@ fn add(sum: &mut i64, time: i64) {
 }
 
 /// The steps of a rank, by their numbers.
-pub fn of_steps(run: &Run, rank: usize) -> Vec<StepAccount> {
+pub fn of_steps(run: &Run, absent: &Absent, rank: usize) -> Vec<StepAccount> {
     let rank = &run.ranks[rank];
     let mut steps: BTreeMap<i32, StepAccount> = BTreeMap::new();
     for (step, idle) in rank.steps.iter().zip(&rank.idle_ns) {
@@ -161,7 +163,7 @@ pub fn of_steps(run: &Run, rank: usize) -> Vec<StepAccount> {
     }
     for event in &run.events[rank.events.clone()] {
         let Some(account) = steps.get_mut(&event.step) else { continue };
-        let waited = (waited(run, event).round() as i64).min(event.exposed_ns);
+        let waited = (waited(run, absent, event).round() as i64).min(event.exposed_ns);
         add(&mut account.transfer_ns, event.exposed_ns - waited);
         match event.kind {
             CollectiveType::Receive => add(&mut account.bubble_ns, waited),

@@ -219,6 +219,8 @@ impl Texts {
 pub struct Identity {
     /// The host's name.
     pub host: Option<String>,
+    /// The number by which the profiler knows it.
+    pub host_uid: Option<String>,
     /// The devices that it is of, each with its rank if it has one, in the order of the table.
     pub ranks_and_devices: Vec<(Option<u32>, u32)>,
     /// The framework's metadata, as an object of texts that hold JSON.
@@ -231,11 +233,12 @@ pub struct Identity {
 /// When it can't be opened.
 pub fn identity(path: &Path) -> rusqlite::Result<Identity> {
     let database = open(path)?;
-    let mut identity = Identity { host: None, ranks_and_devices: Vec::new(), metadata: None };
+    let mut identity = Identity { host: None, host_uid: None, ranks_and_devices: Vec::new(), metadata: None };
     let mut metadata = serde_json::Map::new();
     // A table that breaks off tells what it can; reading the rank says that it is damaged.
-    let _ = each_row(&database, "HOST_INFO", &["hostName"], |row| {
-        identity.host = Some(text(row, 0).to_owned()).filter(|name| !name.is_empty());
+    let _ = each_row(&database, "HOST_INFO", &["hostName", "hostUid"], |row| {
+        let told = |column| Some(text(row, column).to_owned()).filter(|name| !name.is_empty());
+        (identity.host, identity.host_uid) = (told(0), told(1));
     });
     let _ = each_row(&database, "RANK_DEVICE_MAP", &["rankId", "deviceId"], |row| {
         // Without a cluster the rank is -1.

@@ -127,6 +127,12 @@ pub enum LossReason {
     Shifted,
     /// A rank's collectives don't end with the others'.
     Stranger,
+    /// Ranks of a host whose clock is apart from that of its others.
+    OwnClock,
+    /// Steps are numbered, or divided, as the ranks have them with which a rank shares collectives.
+    StepsOfOthers,
+    /// Steps end farther apart than they are long.
+    StepsApart,
     /// A step of which the rank has less than half of what others have is left out for it.
     CutStep,
     /// The profile tells no steps: the whole recording counts as one.
@@ -146,10 +152,13 @@ impl LossReason {
             | Self::Unnumbered
             | Self::Ungrouped
             | Self::Stranger
+            | Self::StepsApart
             | Self::CutStep => "lost",
             Self::Contradiction
             | Self::InventedRank
             | Self::Shifted
+            | Self::OwnClock
+            | Self::StepsOfOthers
             | Self::NoSteps
             | Self::InferredSteps => "doubted",
             Self::Double | Self::NoRank | Self::NoHost => "remark",
@@ -157,7 +166,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 19] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -171,6 +180,9 @@ impl LossReason {
         Self::Ungrouped,
         Self::Shifted,
         Self::Stranger,
+        Self::OwnClock,
+        Self::StepsOfOthers,
+        Self::StepsApart,
         Self::CutStep,
         Self::NoSteps,
         Self::InferredSteps,
@@ -192,6 +204,9 @@ impl LossReason {
             Self::Ungrouped => "ungrouped",
             Self::Shifted => "shifted",
             Self::Stranger => "stranger",
+            Self::OwnClock => "own_clock",
+            Self::StepsOfOthers => "steps_of_others",
+            Self::StepsApart => "steps_apart",
             Self::CutStep => "cut_step",
             Self::NoSteps => "no_steps",
             Self::InferredSteps => "inferred_steps",
@@ -224,7 +239,15 @@ impl LossReason {
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
             Self::Stranger => {
                 "collectives that don't end with the others' of their number: another run's, or counted from another begin; \
-                 costs may be wrong"
+                 left out"
+            }
+            Self::OwnClock => {
+                "ranks whose clock is apart from that of the others on a host of this name; taken for another host"
+            }
+            Self::StepsOfOthers => "steps as the ranks have them with which it shares collectives",
+            Self::StepsApart => {
+                "steps end much farther apart than they are long: something lies between them, or times contradict; costs \
+                 may be wrong"
             }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::NoSteps => "tells no steps; the whole recording counts as one",

@@ -66,7 +66,9 @@ mod read;
 mod replay;
 mod rows;
 mod run;
+mod separate_clocks;
 mod set;
+mod steps_of_others;
 mod strangers;
 mod summary;
 mod suspects;
@@ -162,7 +164,7 @@ impl Findings {
 
     /// Where each step of a rank goes, by the rank's index.
     pub fn steps_of(&self, rank: usize) -> Vec<StepAccount> {
-        account::of_steps(&self.run, rank)
+        account::of_steps(&self.run, &self.peers.absent, rank)
     }
 
     /// Who waits because of a suspect, by its place, in some steps, by their places among the run's.
@@ -301,10 +303,19 @@ pub fn examine_profiles(
         });
         return Err(ReachError::NothingMatched { ranks: all, why });
     }
-    let clocks = clocks::align(&run);
-    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
-    matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
-    losses.extend(strangers::find(&run));
+    let steps_of_others = steps_of_others::take(&mut run);
+    if !steps_of_others.is_empty() {
+        matching::tie(&mut run);
+    }
+    losses.extend(steps_of_others);
+    losses.extend(separate_clocks::separate(&mut run));
+    let mut clocks = lay_on_clocks(&mut run);
+    let strangers = strangers::find(&run);
+    if strangers::leave_out(&mut run, &strangers) {
+        matching::tie(&mut run);
+        clocks = lay_on_clocks(&mut run);
+    }
+    losses.extend(strangers);
     for shift in &shifts {
         let source = format!("{} groups", shift.role.name());
         let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
@@ -317,6 +328,7 @@ pub fn examine_profiles(
     }
     let trial = suspects::Trial::new(&run, &peers);
     let mut costs = suspects::find(&run, &peers, &trial);
+    losses.extend(steps_apart(&run, costs.step_ns));
     progress(Stage::Explaining);
     let lost = Mutex::default();
     let operators = |rank: usize| profiles.operators(rank, &lost);
@@ -340,8 +352,29 @@ pub fn examine_profiles(
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
     // Operators of a rank may be read more than once, and by any thread first.
     profiles::sort_losses(&mut losses);
-    let accounts = account::of_ranks(&run);
+    let accounts = account::of_ranks(&run, &peers.absent);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
+}
+
+/// A loss where the ends of steps are much farther apart than any rank's steps are long.
+fn steps_apart(run: &Run, step_ns: f64) -> Option<Loss> {
+    /// How many times as far. Between steps there may be evaluations and checkpoints.
+    const MUCH: f64 = 1.5;
+    let mean = |rank: &Rank| {
+        rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>() / rank.steps.len().max(1) as f64
+    };
+    let longest = run.ranks.iter().map(mean).fold(0.0, f64::max);
+    let loss = || Loss::new(None, "steps", LossReason::StepsApart, run.steps().len() as u64);
+    (longest > 0.0 && step_ns > MUCH * longest)
+        .then(|| loss().because(format!("{:.1} ms, and {:.1} ms long", step_ns / 1e6, longest / 1e6)))
+}
+
+/// Lays the hosts' clocks upon one another, and all parts of collectives on the common clock.
+fn lay_on_clocks(run: &mut Run) -> Clocks {
+    let clocks = clocks::align(run);
+    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
+    matching::time_instances(run, |rank, time| clocks.align(hosts[rank], time));
+    clocks
 }
 
 /// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.

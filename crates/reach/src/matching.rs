@@ -14,7 +14,7 @@ use crate::discover::Role;
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Run};
 
-/// The largest shift that is tried.
+/// The largest shift that is tried without a reason.
 const LARGEST_SHIFT: i32 = 64;
 
 /// A rank whose numbers of a group are shifted.
@@ -35,8 +35,8 @@ pub fn match_collectives(run: &mut Run) -> Vec<Shift> {
     shifts
 }
 
-/// A rank's collectives of a group: number to type.
-type Numbers = BTreeMap<i32, (CollectiveType, i64)>;
+/// A rank's collectives of a group: number to type, end and step.
+type Numbers = BTreeMap<i32, (CollectiveType, i64, i32)>;
 
 /// Adds to each rank's numbers what makes them agree with the other members'.
 fn correct_shifts(run: &mut Run) -> Vec<Shift> {
@@ -51,7 +51,7 @@ fn correct_shifts(run: &mut Run) -> Vec<Shift> {
         let mut ranks: BTreeMap<u32, Numbers> = BTreeMap::new();
         for event in of_group.iter().map(|index| &run.events[*index as usize]) {
             let numbers = ranks.entry(event.rank).or_default();
-            numbers.insert(event.sequence, (event.kind, event.end_ns()));
+            numbers.insert(event.sequence, (event.kind, event.end_ns(), event.step));
         }
         let group = group_of(&of_group[0]);
         let reference = reference(&ranks);
@@ -88,24 +88,25 @@ fn reference(ranks: &BTreeMap<u32, Numbers>) -> &Numbers {
 
 /// The number to add to a rank's numbers.
 fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
+    // A collective of the same type speaks for a shift, one of the same step besides even more; steps may be numbered
+    // otherwise, which speaks against none.
     let agreeing = |shift: i32| {
-        let same = |(number, (kind, _)): (&i32, &(CollectiveType, i64))| {
-            reference
-                .get(&number.saturating_add(shift))
-                .map_or(0, |(other, _)| if other == kind { 1 } else { -1 })
+        let same = |(number, (kind, _, step)): (&i32, &(CollectiveType, i64, i32))| {
+            let Some((other, _, of_other)) = reference.get(&number.saturating_add(shift)) else { return 0 };
+            if other == kind { 1 + i64::from(of_other == step) } else { -1 }
         };
         numbers.iter().map(same).sum::<i64>()
     };
     let most = numbers.len().min(reference.len()) as i64;
     // Full agreement as they stand is by far the most frequent; only then is nothing else tried.
-    if agreeing(0) == most && (numbers.len() == reference.len() || most <= 1) {
+    if agreeing(0) == 2 * most && (numbers.len() == reference.len() || most <= 1) {
         return 0;
     }
     // Ends of one collective coincide: their differences are one clock's offset, however large.
     let spread = |shift: i32| {
         let mut ends: Vec<i64> = numbers
             .iter()
-            .filter_map(|(number, (_, end))| Some(end - reference.get(&number.saturating_add(shift))?.1))
+            .filter_map(|(number, (_, end, _))| Some(end - reference.get(&number.saturating_add(shift))?.1))
             .collect();
         ends.sort_unstable();
         let middle = ends.get(ends.len() / 2).copied().unwrap_or(0);
@@ -113,9 +114,33 @@ fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
         off.sort_unstable();
         off.get(off.len() / 2).copied().unwrap_or(u64::MAX)
     };
-    let best = (-LARGEST_SHIFT..=LARGEST_SHIFT).map(agreeing).max().unwrap_or(0);
-    let equal = (-LARGEST_SHIFT..=LARGEST_SHIFT).filter(|shift| agreeing(*shift) == best);
+    let tried: Vec<(i32, i64)> =
+        shifts(numbers, reference).into_iter().map(|shift| (shift, agreeing(shift))).collect();
+    let best = tried.iter().map(|(_, agreeing)| *agreeing).max().unwrap_or(0);
+    let equal = tried.iter().filter(|(_, agreeing)| *agreeing == best).map(|(shift, _)| *shift);
     equal.min_by_key(|shift| (spread(*shift), shift.unsigned_abs())).filter(|_| best > 0).unwrap_or(0)
+}
+
+/// The shifts that are tried: small ones, and however large those by which the begins, the ends, or the first collectives
+/// of a step come to lie upon one another.
+fn shifts(numbers: &Numbers, reference: &Numbers) -> BTreeSet<i32> {
+    let mut shifts: BTreeSet<i32> = (-LARGEST_SHIFT..=LARGEST_SHIFT).collect();
+    let ends = |numbers: &Numbers| Some([*numbers.first_key_value()?.0, *numbers.last_key_value()?.0]);
+    if let (Some(own), Some(others)) = (ends(numbers), ends(reference)) {
+        shifts.extend(own.into_iter().zip(others).map(|(own, other)| other.saturating_sub(own)));
+    }
+    let firsts = |numbers: &Numbers| {
+        let mut firsts: BTreeMap<i32, i32> = BTreeMap::new();
+        for (number, (_, _, step)) in numbers {
+            firsts.entry(*step).or_insert(*number);
+        }
+        firsts
+    };
+    let of_reference = firsts(reference);
+    for (step, own) in firsts(numbers) {
+        shifts.extend(of_reference.get(&step).map(|other| other.saturating_sub(own)));
+    }
+    shifts
 }
 
 /// The key that the parts of one collective have in common: group, pair (or none), number, how manieth of the same rank
@@ -126,7 +151,7 @@ type Key = (u32, u32, u32, i32, u32);
 const NO_PAIR: u32 = u32::MAX;
 
 /// Gives every part its instance.
-fn tie(run: &mut Run) {
+pub fn tie(run: &mut Run) {
     let mut keys = keys(run);
     keys.sort_unstable();
     (run.instances, run.parts) = (Column::new(), Column::new());
@@ -264,7 +289,7 @@ mod tests {
         };
         // Lengths differ, so that only the right shift lets ends coincide.
         let end = |index: usize| offset + (index * index * 1000) as i64;
-        let row = |(index, letter)| (first + index as i32, (kind(letter), end(index)));
+        let row = |(index, letter)| (first + index as i32, (kind(letter), end(index), index as i32 / 4));
         kinds.chars().enumerate().map(row).collect()
     }
 
@@ -279,5 +304,10 @@ mod tests {
         let mut late = numbers(0, "RRRRRRRR", 90_000);
         late = late.into_iter().skip(3).map(|(number, it)| (number - 3, it)).collect();
         assert_eq!(best_shift(&late, &alike), 3);
+        // However far off, and where only steps tell.
+        assert_eq!(best_shift(&numbers(300, "RRRGRRRG", 7), &reference), -300);
+        let long = numbers(0, &"RRRG".repeat(100), 0);
+        let window: Numbers = long.iter().skip(200).map(|(number, it)| (number - 200, *it)).collect();
+        assert_eq!(best_shift(&window, &long), 200);
     }
 }

@@ -4,6 +4,8 @@
 //! to be put right. Nobody leaves a collective that all leave together before the last has come, so that all parts of one
 //! end at one moment; between clocks that are apart, the differences of their ends are at least always the same.
 
+use std::collections::BTreeSet;
+
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
 use crate::run::Run;
@@ -16,6 +18,23 @@ const JITTER: f64 = 1e6;
 
 /// The share of a part's length that the deviation must have besides.
 const SHARE: f64 = 0.25;
+
+/// Leaves the collectives of strangers out, unless most ranks are: then nobody is a stranger to the others. Returns
+/// whether any were.
+pub fn leave_out(run: &mut Run, strangers: &[Loss]) -> bool {
+    let ranks: BTreeSet<u32> =
+        strangers.iter().filter_map(|loss| Some(run.rank_of(loss.rank?)? as u32)).collect();
+    if ranks.is_empty() || 2 * ranks.len() > run.ranks.len() {
+        return false;
+    }
+    let of_events = run.events.iter().filter(|event| ranks.contains(&event.rank));
+    let mut left: BTreeSet<(u32, i32)> = of_events.map(|event| (event.rank, event.step)).collect();
+    for rank in ranks {
+        left.extend(run.ranks[rank as usize].steps.iter().map(|step| (rank, step.step)));
+    }
+    run.leave_out(&left);
+    true
+}
 
 /// A loss for each rank whose ends have nothing to do with those of the others.
 pub fn find(run: &Run) -> Vec<Loss> {

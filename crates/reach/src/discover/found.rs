@@ -15,6 +15,8 @@ pub struct Found {
     pub folder: PathBuf,
     pub rank: Option<u32>,
     pub host: String,
+    /// The number by which the profiler knows the host.
+    pub host_uid: Option<String>,
     pub device: Option<u32>,
     /// The time in the place's name, as digits.
     pub taken: String,
@@ -36,6 +38,7 @@ impl Found {
             folder: folder.to_owned(),
             rank: None,
             host: String::new(),
+            host_uid: None,
             device: None,
             taken: String::new(),
             collected: BTreeMap::new(),

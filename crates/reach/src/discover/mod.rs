@@ -232,6 +232,8 @@ fn discover_if(
     let mut discovery = Discovery::default();
     let found = found.into_iter().flatten().collect();
     let (chosen, unused) = one_of_each_rank(found, &mut discovery.losses)?;
+    let mut chosen = chosen;
+    tell_hosts_apart(&mut chosen);
     check(&chosen)?;
     let mut shared = collected::Shared::default();
     discovery.unused = unused.into_iter().map(|(rank, one)| collection_of(rank, one, &mut shared)).collect();
@@ -247,6 +249,30 @@ fn discover_if(
         discovery.collections.push(collection_of(rank, one, &mut shared));
     }
     Ok(discovery)
+}
+
+/// Adds the profiler's numbers to the names of hosts that are one for several, as those of containers often are: where a
+/// device of that name is two ranks', and the numbers differ.
+fn tell_hosts_apart(chosen: &mut BTreeMap<u32, Found>) {
+    let mut devices: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+    let mut uids: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in chosen.values() {
+        one.device.iter().for_each(|device| *devices.entry((&one.host, *device)).or_default() += 1);
+        if let Some(uid) = &one.host_uid {
+            uids.entry(&one.host).or_default().insert(uid);
+        }
+    }
+    let is_twice = |host: &str| devices.iter().any(|((of, _), ranks)| *of == host && *ranks > 1);
+    let several: BTreeSet<String> = uids
+        .iter()
+        .filter(|(host, uids)| uids.len() > 1 && is_twice(host))
+        .map(|(host, _)| (*host).to_owned())
+        .collect();
+    for one in chosen.values_mut().filter(|one| several.contains(&one.host)) {
+        if let Some(uid) = &one.host_uid {
+            one.host = format!("{} ({uid})", one.host);
+        }
+    }
 }
 
 /// The collection of a rank.

@@ -34,7 +34,7 @@ pub fn look_at_database(path: &Path) -> Vec<Found> {
     let mut said = Vec::new();
     let mut devices = BTreeMap::new();
     if let Ok(identity) = database::identity(path) {
-        found.host = identity.host.unwrap_or_default();
+        (found.host, found.host_uid) = (identity.host.unwrap_or_default(), identity.host_uid);
         if let Some(metadata) = &identity.metadata {
             said.push(take_metadata(&mut found, metadata));
         }
@@ -78,6 +78,7 @@ fn split(found: &Found, devices: &BTreeMap<u32, Option<u32>>, format: Format) ->
         let mut one = Found {
             rank: *rank,
             host: found.host.clone(),
+            host_uid: found.host_uid.clone(),
             device: Some(*device),
             taken: found.taken.clone(),
             groups: found.groups.clone(),

@@ -19,7 +19,7 @@ const ANALYSES: &str = "cluster_analysis_output";
 const IMPORTED: &str = "sqlite";
 
 /// How deep below a path places are looked for.
-const DEPTH: usize = 8;
+const DEPTH: usize = 32;
 
 /// A place that one rank is read from, or several.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,7 +96,7 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
         return Err(ReachError::NotThere(path.to_owned()));
     }
     let mut below = BTreeSet::new();
-    descend(path, DEPTH, &mut below)?;
+    descend(path, DEPTH, &mut BTreeSet::new(), &mut below)?;
     // Results count where the ranks themselves are gone.
     if below.is_empty() {
         let folders = [path.to_owned(), path.join(ANALYSES)];
@@ -107,7 +107,13 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
     Ok(())
 }
 
-fn descend(path: &Path, depth: usize, found: &mut BTreeSet<Place>) -> Result<(), ReachError> {
+/// Adds the places at and below a folder. Links are followed, each folder once, so that a circle of them has an end.
+fn descend(
+    path: &Path,
+    depth: usize,
+    linked: &mut BTreeSet<PathBuf>,
+    found: &mut BTreeSet<Place>,
+) -> Result<(), ReachError> {
     let name = name_of(path);
     if path.join(RESULTS).is_dir() || collection::is_named_so(&name) {
         found.insert(Place::Collection(path.to_owned()));
@@ -120,15 +126,23 @@ fn descend(path: &Path, depth: usize, found: &mut BTreeSet<Place>) -> Result<(),
     let unreadable = |source| ReachError::Unreadable { path: path.to_owned(), source };
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        // Links aren't followed, so that a circle of them has an end.
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(mut kind) = entry.file_type() else { continue };
+        if kind.is_symlink() {
+            let Ok(target) = entry.path().canonicalize() else { continue };
+            let Ok(of_target) = target.metadata() else { continue };
+            let is_above = path.canonicalize().is_ok_and(|own| own.starts_with(&target));
+            if is_above || !linked.insert(target) {
+                continue;
+            }
+            kind = of_target.file_type();
+        }
         if kind.is_file() {
             found.extend(Place::of_file(&entry.path()));
         } else if kind.is_dir()
             && depth > 0
             && ![ANALYSES, IMPORTED].iter().any(|it| entry.file_name() == *it)
         {
-            descend(&entry.path(), depth - 1, found)?;
+            descend(&entry.path(), depth - 1, linked, found)?;
         }
     }
     Ok(())
@@ -155,6 +169,22 @@ mod tests {
         let collection = |folder: &Path| BTreeSet::from([Place::Collection(folder.join("a_ascend_pt"))]);
         assert_eq!(found(folder.path()), collection(folder.path()));
         assert_eq!(found(&copies), collection(&copies));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_circles_of_them_end() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (here, elsewhere) = (folder.path().join("here"), folder.path().join("elsewhere/a_ascend_pt"));
+        std::fs::create_dir_all(&here).expect("a writable temporary folder");
+        std::fs::create_dir_all(&elsewhere).expect("a writable temporary folder");
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, here.join(name)).expect("a link");
+        link(&elsewhere, "a_ascend_pt");
+        link(&elsewhere, "again_ascend_pt");
+        link(folder.path(), "circle");
+        link(&folder.path().join("gone"), "gone");
+        let found = found(&here);
+        assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]

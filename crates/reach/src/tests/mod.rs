@@ -193,6 +193,20 @@ fn a_rank_costs_the_same_whoever_else_was_not_recorded() {
 }
 
 #[test]
+fn ranks_of_one_host_with_two_clocks_are_laid_upon_one_another() {
+    let faults = Faults { ai_cpu: Some(2), ..Faults::default() };
+    let folder = TempDir::new().unwrap();
+    Cluster::new(3, faults).write(folder.path(), [0, 1, 4, 5, 6, 7], None);
+    Cluster::new(3, faults).later(3600e9).write(folder.path(), [2, 3], None);
+    let findings = examined(folder.path());
+    assert_eq!(findings.run.hosts, ["host0", "host1", "host0, clock 2"]);
+    assert!(findings.losses.iter().any(|it| it.reason == LossReason::OwnClock && it.count == 2));
+    let truth = Cluster::new(3, faults).step_ns();
+    assert!((findings.costs.step_ns / truth - 1.0).abs() < 0.01, "{} of {truth}", findings.costs.step_ns);
+    assert_eq!(named(&findings), ["rank 2 (host0, clock 2)"]);
+}
+
+#[test]
 fn a_step_of_which_a_rank_lost_most_is_left_out_for_it() {
     let folder = TempDir::new().unwrap();
     let cluster = Cluster::new(6, Faults { slow_rank: Some(5), ..Faults::default() });
@@ -288,7 +302,12 @@ fn a_rank_of_another_run_with_the_same_names_is_told() {
     write(Cluster::new(1, Faults::default()).later(3600e9), &[3]);
     assert_eq!(strangers(&examined(folder.path())), []);
     write(Cluster::new(2, Faults { slow_rank: Some(3), ..Faults::default() }).later(60e9), &[3]);
-    assert!(strangers(&examined(folder.path())).contains(&Some(3)));
+    let findings = examined(folder.path());
+    assert_eq!(strangers(&findings), [Some(3)], "{:?} {:?}", findings.losses, findings.run.hosts);
+    // It is left out, so that it changes nothing of the others' run.
+    let truth = Cluster::new(1, Faults::default()).step_ns();
+    assert!((findings.costs.step_ns / truth - 1.0).abs() < 0.01, "{} of {truth}", findings.costs.step_ns);
+    assert_eq!(named(&findings), Vec::<String>::new());
 }
 
 #[test]

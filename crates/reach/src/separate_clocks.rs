@@ -1,0 +1,119 @@
+//! Ranks whose clock isn't the one of their host.
+//!
+//! Containers and virtual machines may have one name on many machines, and ranks of one host may have been recorded at
+//! different times. A collective that all leave together ends at one moment; where its ends on two ranks of a host are
+//! apart, always by the same time, these ranks have two clocks, and are taken for two hosts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::clocks::median;
+use crate::error::{Loss, LossReason};
+use crate::run::Run;
+
+/// The difference of ends, in nanoseconds, from which on two ranks have two clocks: more than the jitter of leaving.
+const APART: f64 = 1e6;
+
+/// How far the differences of a pair may lie from the usual one, in nanoseconds: the jitter of leaving, and the drift of
+/// clocks. Ends of two runs have nothing to do with one another, and tell of no clock.
+const STEADY: f64 = 2e5;
+
+/// How many differences of a pair are looked at, and the fewest that tell anything.
+const MOST: usize = 200;
+const FEWEST: usize = 2;
+
+/// By how much a rank's clock is ahead of another's on the same host, both as indices of [`Run::ranks`].
+type Ahead = BTreeMap<(usize, usize), f64>;
+
+/// Makes hosts of the ranks that have a clock of their own; returns them as losses.
+pub fn separate(run: &mut Run) -> Vec<Loss> {
+    let ahead = differences(run);
+    let mut losses = Vec::new();
+    for host in 0..run.hosts.len() {
+        let ranks: Vec<usize> = (0..run.ranks.len()).filter(|rank| run.ranks[*rank].host == host).collect();
+        let of_clocks = by_clock(&ranks, &ahead);
+        for (number, (offset, ranks)) in of_clocks.into_iter().enumerate().skip(1) {
+            let name = format!("{}, clock {}", run.hosts[host], number + 1);
+            let first = run.ranks[ranks[0]].number;
+            let loss =
+                Loss::new(Some(first), run.hosts[host].clone(), LossReason::OwnClock, ranks.len() as u64);
+            losses.push(loss.because(format!("{:+.3} s", offset / 1e9)));
+            run.hosts.push(name);
+            for rank in ranks {
+                run.ranks[rank].host = run.hosts.len() - 1;
+            }
+        }
+    }
+    losses
+}
+
+/// The differences of all pairs of ranks on a host that meet in collectives.
+fn differences(run: &Run) -> Ahead {
+    let mut samples: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+    let mut of_hosts: Vec<(usize, usize, i64)> = Vec::new();
+    for instance in run.instances.iter().filter(|it| it.seen > 1) {
+        of_hosts.clear();
+        for event in run.events_of(instance).filter(|event| event.kind.ends_together()) {
+            let rank = event.rank as usize;
+            of_hosts.push((run.ranks[rank].host, rank, event.end_ns()));
+        }
+        of_hosts.sort_unstable();
+        for pair in of_hosts.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let of_pair = samples.entry((pair[0].1, pair[1].1)).or_default();
+            if of_pair.len() < MOST {
+                of_pair.push(pair[1].2.saturating_sub(pair[0].2) as f64);
+            }
+        }
+    }
+    let mut ahead = Ahead::new();
+    let mut strange: BTreeSet<usize> = BTreeSet::new();
+    for (pair, mut differences) in samples.into_iter().filter(|(_, differences)| differences.len() >= FEWEST)
+    {
+        let usual = median(&mut differences);
+        let deviation = median(&mut differences.iter().map(|it| (it - usual).abs()).collect::<Vec<f64>>());
+        match deviation < STEADY {
+            true => drop(ahead.insert(pair, usual)),
+            false => strange.extend([pair.0, pair.1]),
+        }
+    }
+    // A few steady differences may be chance where others aren't.
+    ahead.retain(|(a, b), _| !strange.contains(a) && !strange.contains(b));
+    ahead
+}
+
+/// The ranks of a host by their clocks, and by how much these are ahead of the first, which most have. Ranks that meet
+/// none of the others have the first.
+fn by_clock(ranks: &[usize], ahead: &Ahead) -> Vec<(f64, Vec<usize>)> {
+    let mut offsets: BTreeMap<usize, f64> = BTreeMap::new();
+    for rank in ranks {
+        if !offsets.contains_key(rank) {
+            offsets.insert(*rank, 0.0);
+            spread(*rank, ahead, &mut offsets);
+        }
+    }
+    let mut clocks: Vec<(f64, Vec<usize>)> = Vec::new();
+    for (rank, offset) in offsets {
+        match clocks.iter_mut().find(|(known, _)| (known - offset).abs() <= APART) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => clocks.push((offset, vec![rank])),
+        }
+    }
+    clocks.sort_by_key(|(_, ranks)| (std::cmp::Reverse(ranks.len()), ranks[0]));
+    let first = clocks.first().map_or(0.0, |(offset, _)| *offset);
+    clocks.iter_mut().for_each(|(offset, _)| *offset -= first);
+    clocks
+}
+
+/// Gives offsets to all ranks that meet a rank, at once or through others.
+fn spread(from: usize, ahead: &Ahead, offsets: &mut BTreeMap<usize, f64>) {
+    let mut open = vec![from];
+    while let Some(rank) = open.pop() {
+        let own = offsets[&rank];
+        for (&(a, b), &difference) in ahead.iter().filter(|(pair, _)| pair.0 == rank || pair.1 == rank) {
+            let (other, offset) = if a == rank { (b, own + difference) } else { (a, own - difference) };
+            if !offsets.contains_key(&other) {
+                offsets.insert(other, offset);
+                open.push(other);
+            }
+        }
+    }
+}
