@@ -23,7 +23,7 @@ pub struct Recording {
     operators: NumberMap<u32, OperatorId>,
     names_of_calls: NumberMap<u32, StringId>,
     threads: NumberMap<u64, ThreadId>,
-    streams: OwnStreams,
+    streams: OwnStreams<u32>,
     /// The devices of contexts by process and number.
     contexts: NumberMap<(u32, u64), u32>,
 }
@@ -74,7 +74,7 @@ impl Recording {
     /// A stream; `device` is the number that CUDA gives the GPU within the process. Without a word about it the
     /// machine is taken to number its GPUs alike.
     fn stream(&mut self, process: u32, device: u32, number: u64) -> StreamId {
-        let stream = OwnStream { process, device, number, queue: 0 };
+        let stream = OwnStream { process, device, number, queue: None };
         self.streams.get(stream).unwrap_or_else(|| {
             let gpu = self.gpus_of_processes.get(&(process, device)).copied().unwrap_or(device);
             let gpu = self.device(gpu);
