@@ -7,6 +7,9 @@ use opscope_trace::{
 
 use crate::reading::{Launches, OwnStream, OwnStreams};
 
+/// The type of operator that a graph of CUDA's is.
+const GRAPH: &str = "CUDA graph";
+
 /// A trace while it is made.
 #[derive(Default)]
 pub struct Recording {
@@ -21,6 +24,8 @@ pub struct Recording {
     /// How many records named a text that isn't there.
     missing_texts: u64,
     operators: NumberMap<u32, OperatorId>,
+    /// The names of graphs by their numbers.
+    graphs: NumberMap<Option<u64>, StringId>,
     names_of_calls: NumberMap<u32, StringId>,
     threads: NumberMap<u64, ThreadId>,
     streams: OwnStreams<u32>,
@@ -129,10 +134,27 @@ impl Recording {
         // Kernels of NVIDIA's library of collective operations.
         let is_collective = self.trace.strings.get(name).starts_with("nccl");
         let unit = if is_collective { ExecutionUnit::Communication } else { ExecutionUnit::Gpu };
-        let (trace, op_type) = (&mut self.trace, short.unwrap_or(name));
-        let operator = *(self.operators.entry(name.index() as u32))
-            .or_insert_with(|| trace.operators.push(Operator::new(name, op_type)));
+        let operator = self.operator(name, short.unwrap_or(name));
         self.task(Task { operator: Some(operator), unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    /// Adds an execution of a whole graph of CUDA's, of whose kernels nothing is told.
+    pub fn graph(&mut self, number: Option<u64>, place: Place, span: (Nanoseconds, Nanoseconds)) {
+        let strings = &mut self.trace.strings;
+        let name = *(self.graphs.entry(number)).or_insert_with(|| match number {
+            Some(number) => strings.intern(&format!("{GRAPH} {number}")),
+            None => strings.intern(GRAPH),
+        });
+        let op_type = self.trace.strings.intern(GRAPH);
+        let (operator, unit) = (Some(self.operator(name, op_type)), ExecutionUnit::Gpu);
+        self.task(Task { operator, unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    /// The operator of a name.
+    fn operator(&mut self, name: StringId, op_type: StringId) -> OperatorId {
+        let trace = &mut self.trace;
+        *(self.operators.entry(name.index() as u32))
+            .or_insert_with(|| trace.operators.push(Operator::new(name, op_type)))
     }
 
     /// Adds a copy or filling of memory.
