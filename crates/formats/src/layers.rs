@@ -61,7 +61,7 @@ pub(crate) struct Layers {
     stream: StreamId,
     unit: ExecutionUnit,
     model: Option<ModelId>,
-    operators: HashMap<(StringId, StringId), OperatorId>,
+    operators: HashMap<(Option<ModelId>, StringId, StringId), OperatorId>,
     iteration: Option<IterationId>,
     /// The number of each model's inferences.
     inferences: HashMap<Option<ModelId>, u32>,
@@ -97,6 +97,12 @@ impl Layers {
     pub fn enter_model(&mut self, name: &str) {
         self.end_inference(None);
         self.model = Some(self.trace.enter_named_model(name));
+    }
+
+    /// Says that of no known model whatever follows is.
+    pub fn leave_model(&mut self) {
+        self.end_inference(None);
+        self.model = None;
     }
 
     /// Puts the layers that follow on another device.
@@ -142,11 +148,12 @@ impl Layers {
         self.trace.iterations.retain(&kept);
     }
 
-    /// The operator of a name and type, entered as it is described first.
+    /// The operator of a name and type in the model that was entered, as it is described first.
     pub fn operator(&mut self, layer: &Layer) -> OperatorId {
         let name = self.trace.strings.intern(&layer.name);
         let op_type = if layer.op_type.is_empty() { name } else { self.trace.strings.intern(&layer.op_type) };
-        if let Some(known) = self.operators.get(&(name, op_type)) {
+        let key = (self.model, name, op_type);
+        if let Some(known) = self.operators.get(&key) {
             return *known;
         }
         let trace = &mut self.trace;
@@ -170,7 +177,7 @@ impl Layers {
             operator.bytes_written = trace.tensor_bytes(operator.outputs());
         }
         let id = trace.operators.push(operator);
-        self.operators.insert((name, op_type), id);
+        self.operators.insert(key, id);
         id
     }
 

@@ -41,6 +41,7 @@ mod about;
 mod error;
 mod format;
 pub mod formats;
+mod head;
 mod json_head;
 mod look;
 mod progress;

@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 
 use opscope_cann::{Found, Profile};
 use opscope_formats::encoding::other_encoding;
-use opscope_formats::input::Input;
 
 use crate::OpenError;
+use crate::head;
 use crate::json_head::JsonHead;
 
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
-
-/// How much of a file is looked at. Chrome's timelines may hold some tables before the first event.
-const HEAD_BYTES: u64 = 256 << 10;
 
 /// A folder, or the beginning of a file.
 #[derive(Debug)]
@@ -35,8 +32,7 @@ impl Look {
         let is_folder = path.is_dir();
         let (compressed, bytes) = match is_folder {
             true => (false, Vec::new()),
-            false => Input::head(path, HEAD_BYTES)
-                .map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
+            false => head::read(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
         };
         let json = JsonHead::read(&bytes);
         Ok(Self { path: path.to_owned(), is_folder, bytes, json, compressed, raw: OnceCell::new() })
@@ -107,6 +103,10 @@ impl Look {
                 let first: Vec<_> = self.bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
                 format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
             }
+        };
+        let content = match head::ends_in_first_record(&self.bytes) {
+            true => format!("{content}, whose first record is longer than opscope looks at"),
+            false => content,
         };
         if self.compressed { format!("{content}, compressed with gzip") } else { content }
     }

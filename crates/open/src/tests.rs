@@ -82,6 +82,22 @@ const TIMELINE: &[u8] =
     b"{\"traceEvents\": [{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":1,\"dur\":2,\"pid\":0,\"tid\":7}]}";
 
 #[test]
+fn a_profile_whose_first_record_is_long_is_known() {
+    let long = "a".repeat(400_000);
+    let profile = format!(
+        r#"[{{"count": 10}}, {{"name": "{long}", "timeMs": 10.0, "averageMs": 1.0, "percentage": 100}}]"#
+    );
+    let stacks = format!("main;{long} 5\nmain;x 3\n");
+    for content in [&profile, &stacks] {
+        open(&OneFile::new(content.as_bytes()).path).unwrap();
+        open(&OneFile::compressed(content.as_bytes()).path).unwrap();
+    }
+    let none = OneFile::new("a".repeat(20_000_000).as_bytes());
+    let error = open(&none.path).unwrap_err().to_string();
+    assert!(error.contains("whose first record is longer than opscope looks at"), "{error}");
+}
+
+#[test]
 fn every_kind_is_known_by_its_content_compressed_or_not() {
     let mut timeline = Vec::new();
     opscope_formats::chrome::write(&Trace::new(), &mut timeline).unwrap();

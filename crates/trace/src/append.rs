@@ -84,11 +84,13 @@ impl Trace {
         for (_, row) in other.streams.iter() {
             let device = places.devices[row.device.index()];
             let thread = row.thread.map(|id| places.threads[id.index()]);
+            let name = strings.of(self, row.name);
+            // Streams of one number may be those of several processes, which their names tell.
+            let is_same = |own: &Stream| own.number == row.number && own.name == name;
             let same = |own: &Stream| {
-                own.device == device && own.thread == thread && (thread.is_some() || own.number == row.number)
+                own.device == device && own.thread == thread && (thread.is_some() || is_same(own))
             };
             let known = self.streams.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
-            let name = strings.of(self, row.name);
             let stream = Stream { device, thread, name, ..row };
             places.streams.push(known.unwrap_or_else(|| self.streams.push(stream)));
         }
@@ -280,5 +282,20 @@ mod tests {
         assert_eq!(names, ["conv1", "conv2", "conv3"]);
         let of_task = whole.tasks.operator().iter().map(|id| id.map(|id| id.index()));
         assert_eq!(of_task.collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn streams_of_one_number_and_two_names_stay_two() {
+        let mut part = Trace::new();
+        let [empty, one, two] =
+            ["", "stream 7 of process 1", "stream 7 of process 2"].map(|name| part.strings.intern(name));
+        let device = part.devices.push(Device { number: 0, kind: DeviceKind::Gpu, name: empty });
+        for name in [one, two] {
+            part.streams.push(Stream { device, number: 7, thread: None, name });
+        }
+        let mut whole = Trace::new();
+        whole.append(&part, Nanoseconds(0));
+        whole.append(&part, Nanoseconds(0));
+        assert_eq!(whole.streams.len(), 2);
     }
 }

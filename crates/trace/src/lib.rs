@@ -59,6 +59,7 @@ mod places;
 mod pool;
 mod process;
 mod range;
+mod rows_by_key;
 mod run_facts;
 mod run_words;
 mod strings;
@@ -96,6 +97,8 @@ pub use task::{ExecutionUnit, Task, TaskId, TaskTable};
 pub use tensor::{Tensor, TensorId, TensorTable};
 pub use time::Nanoseconds;
 pub use unrecorded_iteration::{UnrecordedIteration, UnrecordedIterationId, UnrecordedIterationTable};
+
+use rows_by_key::RowsByKey;
 
 /// Everything that one profile recorded.
 ///
@@ -157,6 +160,16 @@ pub struct Trace {
     pub losses: LossTable,
     /// The model whose iterations count, where whoever asks has chosen one of several; otherwise those of all.
     pub counted_model: Option<ModelId>,
+    /// Rows that are asked for by what they hold.
+    entered: Entered,
+}
+
+/// Metrics and models by what they are entered by.
+#[derive(Clone, Debug, Default)]
+struct Entered {
+    metrics: RowsByKey<(u64, u64)>,
+    models_by_number: RowsByKey<u64>,
+    models_by_name: RowsByKey<u64>,
 }
 
 impl Trace {
@@ -168,8 +181,10 @@ impl Trace {
     /// The metric of a name and unit, entered if it is new.
     pub fn enter_metric(&mut self, name: &str, unit: &str) -> MetricId {
         let metric = Metric { name: self.strings.intern(name), unit: self.strings.intern(unit) };
-        let known = self.metrics.iter().find(|(_, known)| *known == metric);
-        known.map_or_else(|| self.metrics.push(metric), |(id, _)| id)
+        let key = |metric: Metric| (metric.name.index() as u64, metric.unit.index() as u64);
+        let key_of = |row| key(self.metrics.get(MetricId::from_index(row)));
+        let known = self.entered.metrics.find(key(metric), self.metrics.len(), key_of);
+        known.map_or_else(|| self.metrics.push(metric), MetricId::from_index)
     }
 
     /// Notes what was measured of a task: the values of `metrics`, one for each. A value that is infinite or
@@ -232,6 +247,14 @@ impl Trace {
         })
     }
 
+    /// When the first of all tasks, calls and ranges starts by the clock on the wall, in nanoseconds since
+    /// 1970-01-01T00:00:00Z; of an empty trace its zero. The zero may lie long before: some clocks start with the
+    /// machine, or with a quarter of the year.
+    pub fn begin(&self) -> Option<i64> {
+        let first = self.extent().map_or(0, |(first, _)| first.0);
+        self.clock.unix_zero.map(|zero| zero.saturating_add(first))
+    }
+
     /// From the earliest start to the latest end of all tasks, calls and ranges; `None` for an
     /// empty trace.
     pub fn extent(&self) -> Option<(Nanoseconds, Nanoseconds)> {
@@ -281,10 +304,12 @@ mod tests {
     #[test]
     fn the_extent_spans_tasks_calls_and_ranges() {
         let mut trace = Trace::new();
-        assert_eq!(trace.extent(), None);
+        trace.clock.unix_zero = Some(1_000);
+        assert_eq!((trace.extent(), trace.begin()), (None, Some(1_000)));
         let name = trace.strings.intern("x");
         trace.tasks.push(Task::new(name, Nanoseconds(5), Nanoseconds(5)));
         trace.ranges.push(Range::new(name, Nanoseconds(-3), Nanoseconds(1)));
         assert_eq!(trace.extent(), Some((Nanoseconds(-3), Nanoseconds(10))));
+        assert_eq!(trace.begin(), Some(997));
     }
 }

@@ -83,8 +83,9 @@ impl Places {
 impl Trace {
     /// The model of a number, entered if it is new.
     pub fn enter_model(&mut self, number: u64) -> ModelId {
-        let known = self.models.iter().find(|(_, model)| model.number == number);
-        known.map(|(id, _)| id).unwrap_or_else(|| {
+        let numbers = self.models.number();
+        let known = self.entered.models_by_number.find(number, numbers.len(), |row| numbers[row]);
+        known.map(ModelId::from_index).unwrap_or_else(|| {
             let name = self.strings.intern("");
             self.models.push(Model { number, name })
         })
@@ -93,8 +94,10 @@ impl Trace {
     /// The model of a name, entered if it is new.
     pub fn enter_named_model(&mut self, name: &str) -> ModelId {
         let name = self.strings.intern(name);
-        let known = self.models.iter().find(|(_, model)| model.name == name);
-        known.map(|(id, _)| id).unwrap_or_else(|| {
+        let names = self.models.name();
+        let key = name.index() as u64;
+        let known = self.entered.models_by_name.find(key, names.len(), |row| names[row].index() as u64);
+        known.map(ModelId::from_index).unwrap_or_else(|| {
             let number = self.models.len() as u64;
             self.models.push(Model { number, name })
         })

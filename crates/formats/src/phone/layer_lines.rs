@@ -1,12 +1,13 @@
 //! ncnn's layers: `Convolution  conv1  0.52ms    | [224, 224, 3 *1] -> [112, 112, 8 *4]  kernel: 3 x 3  stride: 2 x 2`.
 //!
 //! Shapes are width, height, channels, and how many channels lie together. A layer that is told once more begins the
-//! next inference.
+//! next inference. `benchncnn` runs several networks, and tells the name of each in a line behind its inferences.
 
 use std::collections::HashSet;
 
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
 
+use super::networks::Line as Network;
 use super::{any_line, lines};
 use crate::layers::{Layer, Layers, MILLI, Value, time};
 use crate::reading::Stop;
@@ -50,17 +51,30 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// print between them, are passed over.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
+    let mut networks = networks(text, stop).into_iter();
     let mut seen: HashSet<opscope_trace::OperatorId> = HashSet::new();
     let mut position = 0;
-    // How many layers each inference has.
+    // How many layers each inference of the network has.
     let mut counts: Vec<u32> = Vec::new();
     let mut is_cut = false;
     for line in stop.within(lines(text)) {
         let Some(line) = Line::of(&line) else {
-            is_cut = !line.trim().is_empty();
+            let network = Network::of(&line);
+            is_cut = network.is_none() && !line.trim().is_empty();
+            if let Some(network) = network {
+                network.state(&mut layers.trace);
+                layers.leave_model();
+                seen.clear();
+                counts.clear();
+            }
             continue;
         };
         is_cut = false;
+        if counts.is_empty()
+            && let Some(network) = networks.next()
+        {
+            layers.enter_model(&network);
+        }
         let (inputs, outputs) = shapes(line.rest);
         let kernel =
             line.rest.split_once("kernel:").map(|(_, kernel)| kernel.split_whitespace().collect::<Vec<_>>());
@@ -101,6 +115,22 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     layers.finish()
 }
 
+/// The networks in their order, of those that have layers. Their names stand behind them.
+fn networks(text: &[u8], stop: &Stop) -> Vec<String> {
+    let (mut networks, mut has_layers) = (Vec::new(), false);
+    for line in stop.within(lines(text)) {
+        match Network::of(&line) {
+            None => has_layers = has_layers || Line::of(&line).is_some(),
+            Some(network) if has_layers => {
+                networks.push(network.name.to_owned());
+                has_layers = false;
+            }
+            Some(_) => {}
+        }
+    }
+    networks
+}
+
 /// The values of a line: one input and one output at the most.
 fn shapes(text: &str) -> (Vec<Value>, Vec<Value>) {
     let Some((input, output)) = text.split_once("->") else { return Default::default() };
@@ -122,6 +152,8 @@ fn shape(text: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::ModelId;
+
     use super::*;
 
     const TEXT: &str = "loading\n\
@@ -154,6 +186,42 @@ mod tests {
         assert_eq!(trace.losses.kind(), [LossKind::CutInference]);
         // Of a single one nothing tells what it should have.
         assert!(read(whole.as_bytes(), &Stop::default()).losses.is_empty());
+    }
+
+    #[test]
+    fn the_line_of_a_network_ends_its_inferences() {
+        let run = |layers: &[&str], time: &str| -> String {
+            layers.iter().map(|name| format!("ReLU  {name}  {time}ms    |\n")).collect()
+        };
+        let end = |name: &str| format!("   {name}  min =  5.00  max =  5.10  avg =  5.05\n");
+        let text = [
+            // A network without layers before the others takes none of theirs.
+            end("empty"),
+            run(&["a", "b", "c"], "1.0").repeat(3),
+            end("large"),
+            run(&["a"], "6.0").repeat(2),
+            end("small"),
+            run(&["a", "b", "c"], "2.0"),
+            end("large"),
+        ];
+        let trace = read(text.concat().as_bytes(), &Stop::default());
+        let name = |model: &Option<ModelId>| trace.strings.get(trace.models.get(model.unwrap()).name);
+        let rows: Vec<_> = (trace.iterations.iter())
+            .map(|(_, row)| (name(&row.model), row.number, row.duration.0 / 1_000_000))
+            .collect();
+        let expected = [
+            ("large", 1, 3),
+            ("large", 2, 3),
+            ("large", 3, 3),
+            ("small", 1, 6),
+            ("small", 2, 6),
+            ("large", 4, 6),
+        ];
+        assert_eq!(rows, expected);
+        let operators: Vec<_> = trace.operators.model().iter().map(name).collect();
+        assert_eq!(operators, ["large", "large", "large", "small"]);
+        assert!(trace.losses.is_empty());
+        assert_eq!(trace.figures.len(), 12);
     }
 
     #[test]

@@ -14,16 +14,17 @@ use crate::reading::Stop;
 const MNN: &str = "[ - ] ";
 
 /// A line, taken apart.
-struct Line<'l> {
+pub(super) struct Line<'l> {
     is_mnn: bool,
-    name: &'l str,
+    /// The network.
+    pub name: &'l str,
     least: Option<Nanoseconds>,
     greatest: Option<Nanoseconds>,
     mean: Option<Nanoseconds>,
 }
 
 impl<'l> Line<'l> {
-    fn of(line: &'l str) -> Option<Self> {
+    pub fn of(line: &'l str) -> Option<Self> {
         let line = line.trim();
         let (is_mnn, line) = line.strip_prefix(MNN).map_or((false, line), |rest| (true, rest));
         let name_end = [" min =", " max ="].iter().filter_map(|key| line.find(key)).min()?;
@@ -37,6 +38,24 @@ impl<'l> Line<'l> {
         // All three are there, though one may be no number.
         let (least, greatest, mean) = (figure("min =")?, figure("max =")?, figure("avg =")?);
         (!name.is_empty()).then_some(Self { is_mnn, name, least, greatest, mean })
+    }
+
+    /// Notes the figures.
+    pub fn state(&self, trace: &mut Trace) {
+        let nanoseconds = |time: Option<Nanoseconds>| time.map(|time| time.0 as f64);
+        let about = FigureSubject {
+            topic: FigureTopic::Step,
+            source: "the benchmark's text",
+            step: "",
+            subject: self.name,
+            part: "",
+        };
+        let figures = [
+            ("shortest inference", "ns", nanoseconds(self.least)),
+            ("mean inference", "ns", nanoseconds(self.mean)),
+            ("longest inference", "ns", nanoseconds(self.greatest)),
+        ];
+        trace.push_figures(about, &figures);
     }
 }
 
@@ -62,20 +81,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
         layers.enter_model(found.name);
         layers.begin_inference();
         layers.end_inference(Some(mean));
-        let nanoseconds = |time: Option<Nanoseconds>| time.map(|time| time.0 as f64);
-        let about = FigureSubject {
-            topic: FigureTopic::Step,
-            source: "the benchmark's text",
-            step: "",
-            subject: found.name,
-            part: "",
-        };
-        let figures = [
-            ("shortest inference", "ns", nanoseconds(found.least)),
-            ("mean inference", "ns", Some(mean.0 as f64)),
-            ("longest inference", "ns", nanoseconds(found.greatest)),
-        ];
-        layers.trace.push_figures(about, &figures);
+        found.state(&mut layers.trace);
     }
     layers.finish()
 }

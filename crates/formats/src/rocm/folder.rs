@@ -16,15 +16,15 @@ const MOST_NAMES: usize = 10_000;
 /// How much of a file tells its columns.
 const HEAD_BYTES: u64 = 4096;
 
-/// The tables of a folder, with their names, by kind and name.
-fn tables(folder: &Path) -> Vec<(Kind, String, PathBuf)> {
+/// The tables of a folder with their names, by kind and name; those of no known kind come first.
+fn tables(folder: &Path) -> Vec<(Option<Kind>, String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
     let mut tables: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let is_table = name.ends_with(".csv") && entry.file_type().ok()?.is_file();
             let (_, head) = is_table.then(|| Input::head(&entry.path(), HEAD_BYTES).ok())??;
-            Some((kind_of(&head)?, name, entry.path()))
+            Some((kind_of(&head), name, entry.path()))
         })
         .collect();
     // Counters complete kernels, and names of devices are needed by all.
@@ -34,7 +34,7 @@ fn tables(folder: &Path) -> Vec<(Kind, String, PathBuf)> {
 
 /// Whether a folder holds tables of a run.
 pub fn is_folder(folder: &Path) -> bool {
-    tables(folder).iter().any(|(kind, ..)| !matches!(kind, Kind::Agents | Kind::Other))
+    tables(folder).iter().any(|(kind, ..)| !matches!(kind, None | Some(Kind::Agents | Kind::Other)))
 }
 
 /// Reads all tables of a folder into one trace.
@@ -49,8 +49,15 @@ pub fn read_folder(folder: &Path, stop: &Stop) -> Result<Trace, ReadError> {
         if stop.is_wanted() {
             return Err(ReadError::Stopped);
         }
-        let next = processes.len() as u32 + 1;
-        let process = *processes.entry(process_of(&name).to_owned()).or_insert(next);
+        let Some(kind) = kind else {
+            reader.trace.count_loss(LossKind::FileNotUnderstood, 1, &name);
+            continue;
+        };
+        let (next, word) = (processes.len() as u32 + 1, process_of(&name));
+        let process = *processes.entry(word.to_owned()).or_insert(next);
+        if !word.is_empty() {
+            reader.name_process(process, word.trim_end_matches('_').to_owned());
+        }
         match Input::open_until(&path, &|| stop.is_wanted()) {
             Ok(bytes) => {
                 reader.table(kind, &bytes, &name, process, stop);

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, Trace};
 
+use super::agents::{Agent, Listed};
 use super::reader::{Called, Copied, Dispatched, Reader};
 use super::table::ReadError;
 use crate::json::{Scanned, Scanner, string_text};
@@ -87,7 +88,7 @@ struct Record {
     dispatch: Option<u64>,
     agent: u64,
     destination: u64,
-    queue: u64,
+    queue: Option<u64>,
     stream: Option<u64>,
 }
 
@@ -194,13 +195,26 @@ impl Process {
         Ok(())
     }
 
+    /// The agents in the order of the system.
+    fn list(&self) -> Vec<Listed> {
+        let mut agents: Vec<_> = self.agents.values().collect();
+        agents.sort();
+        let listed = |(node, is_host, name): &&(u32, bool, String)| Listed {
+            node: Some(*node),
+            place: None,
+            of_kind: None,
+            is_host: *is_host,
+            name: name.clone(),
+        };
+        agents.iter().map(listed).collect()
+    }
+
     /// Makes the rows of all records; processes are told apart by their number in the file.
     fn enter(self, reader: &mut Reader, number: u32) {
         let (mut unnamed, mut without_time, mut backwards) = (0, 0, 0);
-        for (node, is_host, name) in self.agents.values() {
-            reader.agent(*node, *is_host, name.clone());
-        }
-        let agent = |handle: u64| self.agents.get(&handle).map_or(0, |(number, ..)| *number);
+        reader.name_process(number, self.pid.to_string());
+        reader.list_agents(&self.list());
+        let agent = |handle: u64| self.agents.get(&handle).map(|(node, ..)| Agent::Node(*node));
         let mut span = |record: &Record| match (record.start, record.end) {
             (Some(start), Some(end)) => match end.checked_sub(start) {
                 Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
@@ -239,8 +253,9 @@ impl Process {
             unnamed += u64::from(name.is_empty());
             let dispatched = Dispatched {
                 name,
-                agent: agent(record.agent),
-                stream: record.stream.unwrap_or(record.queue),
+                agent: agent(record.agent).unwrap_or_else(|| reader.unknown_agent("")),
+                queue: record.queue,
+                stream: record.stream,
                 correlation: record.correlation,
                 dispatch: record.dispatch,
             };
@@ -252,8 +267,8 @@ impl Process {
             let direction = name_of(kind, usize::try_from(record.operation).unwrap_or(usize::MAX));
             let copied = Copied {
                 direction: direction.unwrap_or_default(),
-                source: Some(agent(record.agent)),
-                destination: Some(agent(record.destination)),
+                source: agent(record.agent),
+                destination: agent(record.destination),
                 stream: record.stream.unwrap_or(0),
                 correlation: record.correlation,
             };
@@ -298,7 +313,7 @@ fn record_member(scanner: &mut Scanner<'_>, member: &[u8], row: &mut Record) -> 
         }),
         b"agent_id" | b"src_agent_id" => handle(scanner, |number| row.agent = number),
         b"dst_agent_id" => handle(scanner, |number| row.destination = number),
-        b"queue_id" => handle(scanner, |number| row.queue = number),
+        b"queue_id" => handle(scanner, |number| row.queue = Some(number)),
         b"stream_id" => handle(scanner, |number| row.stream = Some(number)),
         b"dispatch_info" => object(scanner, |scanner, member| record_member(scanner, member, row)),
         _ => scanner.skip().map(drop),

@@ -9,12 +9,13 @@
 //! | `*_memory_copy_trace.csv` | `Direction`, times | tasks that copy |
 //! | `*_hip_api_trace.csv`, `*_hsa_api_trace.csv`, `*_rccl_api_trace.csv` | `Domain`, `Function` | calls; `Correlation_Id` ties tasks to them |
 //! | `*_marker_api_trace.csv` | the same, the domain begins with `MARKER` | ranges and marks |
-//! | `*_counter_collection.csv` | `Counter_Name`, `Counter_Value` | what hardware counted while kernels ran |
+//! | `*_counter_collection.csv` | `Counter_Name`, `Counter_Value` | what hardware counted while kernels ran; without times it needs the kernels' table |
 //! | `*_kernel_stats.csv`, `*_hip_api_stats.csv`, … | `TotalDurationNs`, `Calls` | figures |
-//! | `*_agent_info.csv` | `Agent_Type`, `Node_Id` | names of devices |
+//! | `*_agent_info.csv` | `Agent_Type`, `Node_Id`, `Logical_Node_Id` | names of devices |
 //!
 //! Other tables have no place in a trace and are counted in its losses.
 
+mod agents;
 mod folder;
 mod json;
 mod reader;

@@ -1,13 +1,13 @@
 //! Tables on their way into a trace.
 
 use opscope_trace::{
-    ApiCall, ApiLevel, DeviceKind, ExecutionUnit, FigureSubject, FigureTopic, LossKind, MetricId,
-    Nanoseconds, NumberMap, Operator, OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, TaskId,
-    ThreadId, Trace,
+    ApiCall, ApiLevel, ExecutionUnit, FigureSubject, FigureTopic, LossKind, MetricId, Nanoseconds, NumberMap,
+    Operator, OperatorId, Places, Range, RangeKind, StreamId, Task, TaskId, ThreadId, Trace,
 };
 
+use super::agents::{Agent, Agents, Listed};
 use super::table::{Kind, ReadError, Row, Rows, kind_of};
-use crate::reading::{Launches, Stop};
+use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
 
 /// Reads one table.
 ///
@@ -29,14 +29,16 @@ pub struct Reader {
     pub trace: Trace,
     places: Places,
     launches: Launches,
-    agents: NumberMap<u32, (DeviceKind, String)>,
+    agents: Agents,
     operators: NumberMap<u32, OperatorId>,
-    streams: NumberMap<(u32, u64), StreamId>,
+    streams: OwnStreams<Agent>,
+    /// The words for processes by their numbers here.
+    processes: NumberMap<u32, String>,
     threads: NumberMap<(u32, u64), ThreadId>,
-    /// Kernels by process and the number of their dispatch, to which counters belong.
-    dispatches: NumberMap<(u32, u64), TaskId>,
+    /// Kernels by process and number, to which counters belong; nothing where one number has several.
+    kernels: NumberMap<(u32, Launch), Option<TaskId>>,
     /// Kernels that aren't among them yet: where no counters come, nobody asks.
-    further_dispatches: Vec<((u32, u64), TaskId)>,
+    further_kernels: Vec<((u32, Launch), TaskId)>,
 }
 
 impl Reader {
@@ -78,21 +80,33 @@ impl Reader {
     /// The trace of all tables.
     pub fn finish(mut self) -> Trace {
         self.launches.tie(&mut self.trace);
+        let processes = self.processes;
+        let word = |process| processes.get(&process).cloned().unwrap_or_else(|| process.to_string());
+        self.streams.name(&mut self.trace, word);
         self.trace
     }
 
     fn agents(&mut self, bytes: &[u8]) {
-        let wanted = ["Node_Id", "Agent_Type", "Product_Name", "Name"];
+        let wanted =
+            ["Node_Id", "Agent_Type", "Product_Name", "Name", "Logical_Node_Id", "Logical_Node_Type_Id"];
         let mut rows = Rows::of(bytes, &wanted);
+        let mut list = Vec::new();
         while let Some(row) = rows.next() {
-            if let (Row::Whole, Some(number)) = (row, rows.agent(0)) {
+            if let (Row::Whole, Some(node)) = (row, rows.small(0)) {
                 let name = if rows.cell(2).is_empty() { rows.text(3) } else { rows.text(2) };
-                self.agent(number, rows.cell(1) == b"CPU", name.into_owned());
+                list.push(Listed {
+                    node: Some(node),
+                    place: rows.small(4),
+                    of_kind: rows.small(5),
+                    is_host: rows.cell(1) == b"CPU",
+                    name: name.into_owned(),
+                });
             }
         }
+        self.list_agents(&list);
     }
 
-    /// Hands the rows that have a start and an end on; the columns of those come first.
+    /// Hands the rows that have a start and an end on.
     fn each_record(
         &mut self,
         bytes: &[u8],
@@ -100,6 +114,22 @@ impl Reader {
         lost: &mut Lost,
         stop: &Stop,
         mut record: impl FnMut(&mut Self, &Rows<'_>, Nanoseconds, Nanoseconds, &mut Lost),
+    ) {
+        self.each_row(bytes, further, lost, stop, |reader, row, lost| {
+            if let Some((start, duration)) = span(row, lost) {
+                record(reader, row, start, duration, lost);
+            }
+        });
+    }
+
+    /// Hands the rows that can be read on; the columns of their start and end come first.
+    fn each_row(
+        &mut self,
+        bytes: &[u8],
+        further: &[&str],
+        lost: &mut Lost,
+        stop: &Stop,
+        mut each: impl FnMut(&mut Self, &Rows<'_>, &mut Lost),
     ) {
         /// Few enough to take no more than some milliseconds.
         const BETWEEN: usize = 1 << 12;
@@ -111,29 +141,29 @@ impl Reader {
             if count.is_multiple_of(BETWEEN) && stop.is_wanted() {
                 return;
             }
-            if matches!(row, Row::Unreadable) {
-                lost.unreadable += 1;
-                continue;
-            }
-            match (rows.whole(0), rows.whole(1)) {
-                (Some(start), Some(end)) => match end.checked_sub(start) {
-                    Some(duration @ 0..) => {
-                        record(self, &rows, Nanoseconds(start), Nanoseconds(duration), lost);
-                    }
-                    _ => lost.backwards += 1,
-                },
-                _ => lost.without_time += 1,
+            match row {
+                Row::Unreadable => lost.unreadable += 1,
+                Row::Whole => each(self, &rows, lost),
             }
         }
     }
 
-    /// Enters an agent by its number.
-    pub fn agent(&mut self, number: u32, is_host: bool, name: String) {
-        let kind = if is_host { DeviceKind::Cpu } else { DeviceKind::Gpu };
-        if !is_host && !name.is_empty() {
-            self.trace.run.chip.get_or_insert_with(|| name.clone());
+    /// Enters the agents of one list, in its order.
+    pub fn list_agents(&mut self, list: &[Listed]) {
+        if let Some(gpu) = list.iter().find(|listed| !listed.is_host && !listed.name.is_empty()) {
+            self.trace.run.chip.get_or_insert_with(|| gpu.name.clone());
         }
-        self.agents.insert(number, (kind, name));
+        self.agents.enter(list);
+    }
+
+    /// Gives a process its word, by which streams are told apart.
+    pub fn name_process(&mut self, process: u32, word: String) {
+        self.processes.insert(process, word);
+    }
+
+    /// An agent that no record tells.
+    pub fn unknown_agent(&mut self, text: &str) -> Agent {
+        Agent::Other(self.trace.strings.intern(text))
     }
 
     /// Adds a call, or the range or mark that a call of the marker interface is. `process` is the one within which
@@ -175,22 +205,37 @@ impl Reader {
         let trace = &mut self.trace;
         let operator = *(self.operators.entry(name.index() as u32))
             .or_insert_with(|| trace.operators.push(Operator::new(name, name)));
-        let stream = Some(self.stream(dispatched.agent, dispatched.stream));
-        let operator = Some(operator);
+        let &Dispatched { agent, queue, .. } = dispatched;
+        let (number, queue) = match dispatched.stream {
+            Some(stream) => (stream, queue),
+            None => (queue.unwrap_or(0), None),
+        };
+        let stream = OwnStream { process, device: agent, number, queue };
+        let stream = self.streams.get(stream).unwrap_or_else(|| self.add_stream(stream));
+        let (operator, stream) = (Some(operator), Some(stream));
         let task = self.trace.tasks.push(Task { operator, unit, stream, ..Task::new(name, start, duration) });
         if let Some(correlation) = dispatched.correlation {
             self.launches.task(process, correlation, task);
         }
-        if let Some(dispatch) = dispatched.dispatch {
-            self.further_dispatches.push(((process, dispatch), task));
+        let dispatch = dispatched.dispatch.map(Launch::Dispatch);
+        if let Some(launch) = dispatch.or(dispatched.correlation.map(Launch::Correlation)) {
+            self.further_kernels.push(((process, launch), task));
         }
         task
     }
 
-    /// The kernel of a dispatch of a process.
-    fn kernel(&mut self, process: u32, dispatch: u64) -> Option<TaskId> {
-        self.dispatches.extend(self.further_dispatches.drain(..));
-        self.dispatches.get(&(process, dispatch)).copied()
+    /// The kernel of a process that was launched under one of these numbers: that of its dispatch, or of the call,
+    /// which may launch several.
+    fn kernel(&mut self, process: u32, dispatch: Option<u64>, correlation: Option<u64>) -> Option<TaskId> {
+        for ((process, launch), task) in self.further_kernels.drain(..) {
+            let is_one = matches!(launch, Launch::Dispatch(_));
+            (self.kernels.entry((process, launch)))
+                .and_modify(|known| *known = is_one.then_some(task))
+                .or_insert(Some(task));
+        }
+        let launches = [dispatch.map(Launch::Dispatch), correlation.map(Launch::Correlation)];
+        let found = |launch| self.kernels.get(&(process, launch)).copied().flatten();
+        launches.into_iter().flatten().find_map(found)
     }
 
     /// Adds a copy.
@@ -207,9 +252,11 @@ impl Reader {
         let to_host = copied.direction.ends_with("DEVICE_TO_HOST");
         let sides = [copied.destination, copied.source];
         let sides = if to_host { [sides[1], sides[0]] } else { sides };
-        let is_host = |agent: &u32| self.agents.get(agent).is_some_and(|(kind, _)| *kind == DeviceKind::Cpu);
-        let agent = sides.into_iter().flatten().find(|agent| !is_host(agent)).unwrap_or(0);
-        let stream = Some(self.stream(agent, copied.stream));
+        let gpu = sides.into_iter().flatten().find(|agent| !self.agents.is_host(*agent));
+        let agent = gpu.or(sides[0]).or(sides[1]).unwrap_or_else(|| self.unknown_agent(""));
+        let stream = OwnStream { process, device: agent, number: copied.stream, queue: None };
+        let stream = self.streams.of_any_queue(stream).unwrap_or_else(|| self.add_stream(stream));
+        let stream = Some(stream);
         let unit = ExecutionUnit::MemoryCopy;
         let task = self.trace.tasks.push(Task { unit, stream, ..Task::new(name, start, duration) });
         if let Some(correlation) = copied.correlation {
@@ -238,9 +285,9 @@ impl Reader {
             let name = row.text(2);
             let dispatched = Dispatched {
                 name: &name,
-                agent: row.agent(3).unwrap_or(0),
-                // Streams are the program's; queues are those of the hardware, which older versions tell alone.
-                stream: row.number(5).or(row.number(4)).unwrap_or(0),
+                agent: row.agent(3).unwrap_or_else(|| reader.unknown_agent(&row.text(3))),
+                queue: row.number(4),
+                stream: row.number(5),
                 correlation: row.number(6),
                 dispatch: row.number(7),
             };
@@ -253,8 +300,8 @@ impl Reader {
         self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, _| {
             let copied = Copied {
                 direction: &row.text(2),
-                source: row.agent(3),
-                destination: row.agent(4),
+                source: reader.side(row, 3),
+                destination: reader.side(row, 4),
                 stream: row.number(5).unwrap_or(0),
                 correlation: row.number(6),
             };
@@ -272,22 +319,12 @@ impl Reader {
             "Dispatch_Id",
             "Counter_Name",
             "Counter_Value",
+            "Correlation_Id",
         ];
         let mut metrics: NumberMap<u32, MetricId> = NumberMap::default();
         let mut pending: Option<(TaskId, Vec<MetricId>, Vec<f64>)> = None;
-        self.each_record(bytes, &wanted, lost, stop, |reader, row, start, duration, lost| {
-            let dispatch = row.number(6);
-            let known = dispatch.and_then(|number| reader.kernel(process, number));
-            let task = known.unwrap_or_else(|| {
-                let dispatched = Dispatched {
-                    name: &row.text(2),
-                    agent: row.agent(3).unwrap_or(0),
-                    stream: row.number(5).or(row.number(4)).unwrap_or(0),
-                    correlation: None,
-                    dispatch,
-                };
-                reader.dispatched(&dispatched, (start, duration), process)
-            });
+        self.each_row(bytes, &wanted, lost, stop, |reader, row, lost| {
+            let Some(task) = reader.counted(row, process, lost) else { return };
             let Some(value) = row.double(8) else {
                 lost.no_number += 1;
                 return;
@@ -319,6 +356,25 @@ impl Reader {
         }
     }
 
+    /// The kernel that a row of counters is of. Tables of ROCm 6.2 tell no times, so that only the kernels' own table
+    /// has it.
+    fn counted(&mut self, row: &Rows<'_>, process: u32, lost: &mut Lost) -> Option<TaskId> {
+        let dispatch = row.number(6);
+        let known = self.kernel(process, dispatch, row.number(9));
+        known.or_else(|| {
+            let span = span(row, lost)?;
+            let dispatched = Dispatched {
+                name: &row.text(2),
+                agent: row.agent(3).unwrap_or_else(|| self.unknown_agent(&row.text(3))),
+                queue: row.number(4),
+                stream: row.number(5),
+                correlation: None,
+                dispatch,
+            };
+            Some(self.dispatched(&dispatched, span, process))
+        })
+    }
+
     /// Sums by name, of kernels or of calls.
     fn totals(&mut self, bytes: &[u8], source: &str, lost: &mut Lost) {
         let wanted = ["Name", "TotalDurationNs", "Calls", "AverageNs", "MinNs", "MaxNs", "StdDev"];
@@ -347,16 +403,15 @@ impl Reader {
         }
     }
 
-    fn stream(&mut self, agent: u32, number: u64) -> StreamId {
-        if let Some(&known) = self.streams.get(&(agent, number)) {
-            return known;
-        }
-        let (kind, name) = self.agents.get(&agent).cloned().unwrap_or((DeviceKind::Gpu, String::new()));
-        let device = self.places.device(&mut self.trace, kind, agent, &name);
-        let name: StringId = self.trace.strings.intern("");
-        let stream = self.places.stream(&mut self.trace, device, number, None, name);
-        self.streams.insert((agent, number), stream);
-        stream
+    /// The agent on a side of a copy; nothing where none is told.
+    fn side(&mut self, row: &Rows<'_>, column: usize) -> Option<Agent> {
+        let is_told = !row.cell(column).is_empty();
+        is_told.then(|| row.agent(column).unwrap_or_else(|| self.unknown_agent(&row.text(column))))
+    }
+
+    fn add_stream(&mut self, stream: OwnStream<Agent>) -> StreamId {
+        let device = self.agents.device(&mut self.trace, &mut self.places, stream.device);
+        self.streams.add(&mut self.trace, stream, device)
     }
 
     fn thread(&mut self, process: u64, thread: u64) -> ThreadId {
@@ -386,17 +441,29 @@ pub struct Called<'r> {
 /// A kernel, as its record tells it.
 pub struct Dispatched<'r> {
     pub name: &'r str,
-    pub agent: u32,
-    pub stream: u64,
+    pub agent: Agent,
+    /// The queue of the hardware, which older versions tell alone. One number of a stream may stand for several.
+    pub queue: Option<u64>,
+    /// The program's stream.
+    pub stream: Option<u64>,
     pub correlation: Option<u64>,
     pub dispatch: Option<u64>,
+}
+
+/// The number under which a kernel was launched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Launch {
+    /// Its own.
+    Dispatch(u64),
+    /// That of the call, where the kernel's own isn't told.
+    Correlation(u64),
 }
 
 /// A copy, as its record tells it.
 pub struct Copied<'r> {
     pub direction: &'r str,
-    pub source: Option<u32>,
-    pub destination: Option<u32>,
+    pub source: Option<Agent>,
+    pub destination: Option<Agent>,
     pub stream: u64,
     pub correlation: Option<u64>,
 }
@@ -408,6 +475,21 @@ struct Lost {
     without_time: u64,
     backwards: u64,
     no_number: u64,
+}
+
+/// Start and duration of a row, whose columns come first.
+fn span(row: &Rows<'_>, lost: &mut Lost) -> Option<(Nanoseconds, Nanoseconds)> {
+    let (Some(start), Some(end)) = (row.whole(0), row.whole(1)) else {
+        lost.without_time += 1;
+        return None;
+    };
+    match end.checked_sub(start) {
+        Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
+        _ => {
+            lost.backwards += 1;
+            None
+        }
+    }
 }
 
 /// Ranges that were started and stopped anywhere have no thread, which is written as 0.

@@ -2,6 +2,7 @@
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use super::agents::Agent;
 use crate::reading::decimal;
 
 /// Bytes that are no such table.
@@ -39,6 +40,7 @@ pub fn kind_of(head: &[u8]) -> Option<Kind> {
     let times = ["Start_Timestamp", "End_Timestamp"];
     let of = |names: &[&'static str]| has(names) && has(&times);
     Some(match () {
+        () if has(&["Counter_Name", "Counter_Value", "Kernel_Name", "Dispatch_Id"]) => Kind::Counters,
         () if of(&["Counter_Name", "Counter_Value", "Kernel_Name"]) => Kind::Counters,
         () if of(&["Kernel_Name"]) => Kind::Kernels,
         () if of(&["Direction"]) => Kind::Copies,
@@ -119,11 +121,14 @@ impl<'b> Rows<'b> {
         number.is_finite().then_some(number)
     }
 
-    /// The number of an agent, which newer versions write as `Agent 2`.
-    pub fn agent(&self, wanted: usize) -> Option<u32> {
-        let cell = self.cell(wanted);
-        let digits = cell.strip_prefix(b"Agent ").unwrap_or(cell);
-        std::str::from_utf8(digits).ok()?.parse().ok()
+    /// A whole number of 32 bits from 0.
+    pub fn small(&self, wanted: usize) -> Option<u32> {
+        self.whole(wanted).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// An agent.
+    pub fn agent(&self, wanted: usize) -> Option<Agent> {
+        Agent::of(self.cell(wanted))
     }
 
     /// The text of a cell.

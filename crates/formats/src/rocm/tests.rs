@@ -91,9 +91,105 @@ fn the_tables_of_a_folder_are_one_run() {
     assert_eq!(trace.ranges.kind(), kinds);
     let reading = trace.readings_of(ReadingId::from_index(0)).map(|(_, value)| value);
     assert_eq!((trace.readings.len(), reading.collect::<Vec<_>>()), (1, vec![16_384.0, 5.0]));
-    let expected =
-        [(LossKind::RecordEndsBeforeStart, 1), (LossKind::MeasureNoNumber, 1), (LossKind::MissingLaunch, 1)];
+    let expected = [
+        (LossKind::FileNotUnderstood, 1),
+        (LossKind::RecordEndsBeforeStart, 1),
+        (LossKind::MeasureNoNumber, 1),
+        (LossKind::MissingLaunch, 1),
+    ];
     assert_eq!(losses(&trace), expected);
+}
+
+fn read_files(files: &[(&str, &str)]) -> Trace {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    assert!(is_folder(folder.path()));
+    read_folder(folder.path(), &Stop::default()).unwrap()
+}
+
+/// The streams of tasks, each as its device's number and its own name.
+fn streams(trace: &Trace) -> Vec<(u32, &str)> {
+    let stream = |id: &Option<StreamId>| {
+        let row = trace.streams.get(id.unwrap());
+        (trace.devices.get(row.device).number, trace.strings.get(row.name))
+    };
+    trace.tasks.stream().iter().map(stream).collect()
+}
+
+/// A table of kernels with these rows of agent, queue, stream, start and end.
+fn kernels(rows: &[(&str, u32, u32, u32, u32)]) -> String {
+    let mut text =
+        r#""Kind","Agent_Id","Queue_Id","Stream_Id","Kernel_Name","Start_Timestamp","End_Timestamp"
+"#
+        .to_owned();
+    for (agent, queue, stream, start, end) in rows {
+        text += &format!("\"KERNEL_DISPATCH\",\"{agent}\",{queue},{stream},\"gemm\",{start},{end}\n");
+    }
+    text
+}
+
+#[test]
+fn streams_of_two_processes_on_one_gpu_are_two() {
+    let trace = read_files(&[
+        ("11_kernel_trace.csv", &kernels(&[("Agent 2", 1, 0, 0, 800)])),
+        ("12_kernel_trace.csv", &kernels(&[("Agent 2", 1, 0, 100, 600)])),
+    ]);
+    assert_eq!(streams(&trace), [(2, "stream 0 of process 11"), (2, "stream 0 of process 12")]);
+    assert_eq!((trace.devices.len(), trace.streams.number()), (1, &[0, 0][..]));
+}
+
+#[test]
+fn queues_that_share_a_stream_are_streams_of_their_own() {
+    let rows = [("Agent 4", 1, 0, 1000, 2000), ("Agent 4", 2, 0, 1100, 1900), ("Agent 4", 5, 3, 0, 1)];
+    let trace = read_text(&kernels(&rows));
+    assert_eq!(streams(&trace), [(4, "stream 0, queue 1"), (4, "stream 0, queue 2"), (4, "")]);
+    assert_eq!(trace.streams.number(), [0, 0, 3]);
+}
+
+#[test]
+fn agents_are_told_apart_however_they_are_numbered() {
+    let names = |agents: [&str; 3], list: &str| {
+        let rows = agents.map(|agent| (agent, 1, 0, 0, 10));
+        let trace = read_files(&[("1_kernel_trace.csv", &kernels(&rows)), ("1_agent_info.csv", list)]);
+        let device = |(_, row): (_, Device)| (row.kind, row.number, trace.strings.get(row.name).to_owned());
+        trace.devices.iter().map(device).collect::<Vec<_>>()
+    };
+    const LIST: &str = r#""Node_Id","Logical_Node_Id","Agent_Type","Name"
+0,0,"CPU","host"
+3,1,"GPU","first"
+7,2,"GPU","second"
+"#;
+    let gpu = |number, name: &str| (DeviceKind::Gpu, number, name.to_owned());
+    let host = (DeviceKind::Cpu, 0, "host".to_owned());
+    let relative = names(["Agent 0", "Agent 1", "Agent 2"], LIST);
+    assert_eq!(relative, [host.clone(), gpu(1, "first"), gpu(2, "second")]);
+    let absolute = names(["Agent 0", "Agent 3", "Agent 7"], LIST);
+    assert_eq!(absolute, [host.clone(), gpu(3, "first"), gpu(7, "second")]);
+    let by_kind = names(["CPU 0", "GPU 0", "GPU 1"], LIST);
+    assert_eq!(by_kind, [host, gpu(0, "first"), gpu(1, "second")]);
+    let none = |number, name: &str| (DeviceKind::Other, number, name.to_owned());
+    assert_eq!(names(["GPU 1", "", "NIC 0"], LIST), [gpu(1, "second"), none(0, ""), none(1, "NIC 0")]);
+}
+
+#[test]
+fn counters_without_times_belong_to_the_kernels_of_the_other_table() {
+    // The layouts of ROCm 6.2, where a kernel is known by the number of its call alone.
+    const TRACE: &str = r#""Kind","Agent_Id","Queue_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"
+"KERNEL_DISPATCH",4,1,15,"divide(float*)",1,100,200
+"#;
+    const COUNTED: &str = r#""Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Kernel_Name","Counter_Name","Counter_Value"
+1,1,4,1,36499,"divide(float*)","SQ_WAVES",16384
+2,2,4,1,36499,"divide(float*)","SQ_WAVES",16384
+"#;
+    let trace = read_files(&[("42_kernel_trace.csv", TRACE), ("42_counter_collection.csv", COUNTED)]);
+    assert_eq!((trace.tasks.len(), trace.readings.len()), (1, 1));
+    let lost: Vec<_> =
+        trace.losses.iter().map(|(_, row)| (row.kind, trace.strings.get(row.detail))).collect();
+    assert!(lost.contains(&(LossKind::RecordWithoutTime, "42_counter_collection.csv")), "{lost:?}");
+    let alone = read_files(&[("42_counter_collection.csv", COUNTED)]);
+    assert_eq!((alone.tasks.len(), losses(&alone)), (0, vec![(LossKind::RecordWithoutTime, 2)]));
 }
 
 #[test]
@@ -170,6 +266,17 @@ fn json_makes_the_same_rows_as_tables() {
         losses(&trace),
         [(LossKind::RecordEndsBeforeStart, 1), (LossKind::PlacelessRecord, 2), (LossKind::MissingLaunch, 1),]
     );
+    // Another process has agents, queues and streams of the same numbers.
+    let process = JSON.find("[{").unwrap() + 1..JSON.len() - 2;
+    let both = format!(
+        "{{\"rocprofiler-sdk-tool\": [{0}, {1}]}}",
+        &JSON[process.clone()],
+        JSON[process].replace("717", "9")
+    );
+    let both = read_json(both.as_bytes(), &Stop::default()).unwrap();
+    let names =
+        [(2, "stream 3 of process 717"), (2, "stream 0 of process 717"), (2, "stream 3 of process 9")];
+    assert_eq!(streams(&both)[..3], names);
     // Records before the damage are kept.
     let cut = &JSON.as_bytes()[..JSON.find("\"memory_copy\"").unwrap() + 30];
     let trace = read_json(cut, &Stop::default()).unwrap();

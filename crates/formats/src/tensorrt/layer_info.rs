@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use opscope_trace::{DataType, LossKind};
 
@@ -114,19 +114,22 @@ pub(super) fn without_info(name: &str) -> Layer {
     Layer { name: name.to_owned(), op_type, origins, ..Layer::default() }
 }
 
+/// How deep networks lie within one another at most, to be taken apart: each is looked at anew.
+const DEEPEST_NETWORK: usize = 64;
+
 /// The nodes in a fused layer's name: `a + PWN(PWN(b), c) || d` has four. `PWN` is a point-wise network, whose parts
 /// may be such networks themselves. `{ForeignNode[a...b]}` is a part of the graph that was compiled as one: `a` and `b`
 /// are the first and the last of its nodes, and the name doesn't tell those between.
 fn nodes_in_name(name: &str) -> Vec<String> {
     let mut nodes = Vec::new();
-    // Each part, and whether it lies in a network, where commas part nodes.
-    let mut left = vec![(name, false)];
-    while let Some((part, is_network)) = left.pop() {
-        let separators: &[&str] = if is_network { &[" || ", " + ", ", "] } else { &["||", " + "] };
+    // Each part, and in how many networks it lies, where commas part nodes.
+    let mut left = vec![(name, 0)];
+    while let Some((part, depth)) = left.pop() {
+        let separators: &[&str] = if depth > 0 { &[" || ", " + ", ", "] } else { &["||", " + "] };
         let parts = parts_outside_of_brackets(part, separators);
         if parts.len() > 1 {
             // The next to come is last.
-            left.extend(parts.into_iter().rev().map(|part| (part, is_network)));
+            left.extend(parts.into_iter().rev().map(|part| (part, depth)));
             continue;
         }
         let part = part.trim();
@@ -135,8 +138,9 @@ fn nodes_in_name(name: &str) -> Vec<String> {
             nodes.extend([first, last].into_iter().filter(|it| !it.is_empty()).map(str::to_owned));
             continue;
         }
-        match part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')')) {
-            Some(inner) => left.push((inner, true)),
+        let network = part.strip_prefix("PWN(").and_then(|inner| inner.strip_suffix(')'));
+        match network.filter(|_| depth < DEEPEST_NETWORK) {
+            Some(inner) => left.push((inner, depth + 1)),
             None if part.is_empty() => {}
             None => nodes.push(part.to_owned()),
         }
@@ -203,13 +207,13 @@ fn text<'t>(scanner: &mut Scanner<'t>) -> Scanned<Cow<'t, str>> {
 /// The nodes in `[ONNX Layer: a]␞[ONNX Layer: b]`, which are parted by U+001E or U+001F.
 fn nodes_in_metadata(metadata: &str) -> Vec<String> {
     const BEGIN: &str = "[ONNX Layer: ";
-    let mut nodes = Vec::new();
+    let (mut nodes, mut known) = (Vec::new(), HashSet::new());
     for part in metadata.split(['\u{1e}', '\u{1f}']) {
         for node in part.split(BEGIN).skip(1) {
             // Names may have brackets themselves.
             let end = node.rfind(']').unwrap_or(node.len());
             let node = node[..end].trim();
-            if !node.is_empty() && nodes.iter().all(|known| known != node) {
+            if !node.is_empty() && known.insert(node) {
                 nodes.push(node.to_owned());
             }
         }
@@ -293,6 +297,10 @@ mod tests {
         let mish = "PWN(PWN(Softplus_144, PWN(Tanh_145)), Mul_146) + Add_(1)";
         assert_eq!(nodes_in_name(mish), ["Softplus_144", "Tanh_145", "Mul_146", "Add_(1)"]);
         assert_eq!(nodes_in_name("Conv (a + PWN(b"), ["Conv (a", "PWN(b"]);
+        // Networks that lie too deep stay as they are.
+        let deep = |depth: usize| format!("{}a{}", "PWN(".repeat(depth), ")".repeat(depth));
+        assert_eq!(nodes_in_name(&deep(DEEPEST_NETWORK)), ["a"]);
+        assert_eq!(nodes_in_name(&deep(DEEPEST_NETWORK + 2)), ["PWN(PWN(a))"]);
         // The ends of a part of the graph; an operator's own brackets part nothing.
         let whole = "{ForeignNode[/encoder/Unsqueeze_3 + x.../match_model/Squeeze]} + Conv_1[0 + 1]";
         assert_eq!(

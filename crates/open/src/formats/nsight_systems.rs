@@ -15,7 +15,7 @@ pub static FORMAT: Format = Format {
     about: Some(&About {
         kind: FormatKind::Profile,
         from: "NVIDIA Nsight Systems 2018 to 2025 (nsys export --type sqlite)",
-        reads: "kernels, copies, waits, calls of CUDA, cuDNN, cuBLAS and the system, launches, NVTX ranges, the GPU's own counters",
+        reads: "kernels, whole graphs, copies, waits, calls of CUDA, cuDNN, cuBLAS, MPI and the system, launches, NVTX ranges, the GPU's own counters",
         written_by: None,
         lacks: "scheduling, call chains, graphics, .nsys-rep itself, which nsys exports",
         tried: Tried::PublicLayout,

@@ -55,7 +55,8 @@ impl Reader<'_> {
         });
     }
 
-    /// The names of GPUs: CUDA numbers them per process, which mostly is the order of the machine.
+    /// The names of GPUs. CUDA numbers them per process, which mostly is the order of the machine; the numbers of a
+    /// process that isn't known are taken for those of the first.
     fn read_devices(&mut self) {
         let mut by_id: NumberMap<i64, String> = NumberMap::default();
         self.each_row("TARGET_INFO_GPU", &["id", "name", "chipName"], |reader, row| {
@@ -67,10 +68,15 @@ impl Reader<'_> {
                 by_id.insert(id, name);
             }
         });
-        self.each_row("TARGET_INFO_CUDA_DEVICE", &["gpuId", "cudaId"], |reader, row| {
-            let name = row.integer(0).and_then(|gpu| by_id.get(&gpu));
-            if let (Some(name), Some(number)) = (name, row.small(1)) {
-                reader.recording.gpus.insert(number, name.clone());
+        self.each_row("TARGET_INFO_CUDA_DEVICE", &["gpuId", "cudaId", "pid"], |reader, row| {
+            let (Some(gpu), Some(number)) = (row.small(0), row.small(1)) else { return };
+            match (row.small(2), by_id.get(&i64::from(gpu))) {
+                (Some(pid), _) => {
+                    reader.recording.gpus_of_processes.insert((pid, number), gpu);
+                    reader.recording.gpus_of_processes.entry((0, number)).or_insert(gpu);
+                }
+                (None, Some(name)) => drop(reader.recording.gpus.insert(number, name.clone())),
+                (None, None) => {}
             }
         });
         for (id, name) in by_id {

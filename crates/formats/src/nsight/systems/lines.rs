@@ -100,11 +100,13 @@ enum Inner {
     Copy,
     Fill,
     Wait(&'static str),
+    /// An object of a graph, of which no public layout tells the members.
+    Graph,
     Other,
 }
 
 /// The names of members that are numbers, in the order of [`Member`].
-const MEMBERS: [&[u8]; 17] = [
+const MEMBERS: [&[u8]; 18] = [
     b"startNs",
     b"endNs",
     b"deviceId",
@@ -122,6 +124,7 @@ const MEMBERS: [&[u8]; 17] = [
     b"EndTimestamp",
     b"GlobalTid",
     b"DomainId",
+    b"TextId",
 ];
 
 /// Places in [`MEMBERS`].
@@ -144,6 +147,7 @@ enum Member {
     EndTimestamp,
     NvtxThread,
     Domain,
+    TextId,
 }
 
 impl Event {
@@ -184,11 +188,21 @@ impl Event {
             match name.bytes {
                 b"Text" => self.text = Some(string_text(scanner.value()?).into_owned()),
                 b"syncType" => self.inner = Some(Inner::Wait(wait_of(scanner.value()?))),
-                _ => drop(scanner.skip()?),
+                other => {
+                    if scanner.peek() == Some(b'{') && has_graph(other) {
+                        self.inner.get_or_insert(Inner::Graph);
+                    }
+                    scanner.skip()?;
+                }
             }
             Ok(())
         })
     }
+}
+
+/// Whether a name has the word in it.
+fn has_graph(name: &[u8]) -> bool {
+    name.windows(b"graph".len()).any(|word| word.eq_ignore_ascii_case(b"graph"))
 }
 
 /// The word for a wait.
@@ -223,7 +237,7 @@ impl Lines {
                 other => {
                     let is_event = other.ends_with(b"Event") || other.ends_with(b"Events");
                     if is_event {
-                        *self.placeless.entry(String::from_utf8_lossy(other).into_owned()).or_default() += 1;
+                        self.leave_out(&String::from_utf8_lossy(other));
                     }
                     scanner.skip()?;
                 }
@@ -258,9 +272,10 @@ impl Lines {
     }
 
     fn cuda(&mut self, event: &Event) {
-        let Some(inner) = event.inner.filter(|inner| *inner != Inner::Other) else {
-            *self.placeless.entry("CudaEvent".to_owned()).or_default() += 1;
-            return;
+        let inner = match event.inner {
+            None | Some(Inner::Other) => return self.leave_out("CudaEvent"),
+            Some(Inner::Graph) => return self.leave_out("CudaEvent of a graph"),
+            Some(inner) => inner,
         };
         let Some(span) = self.span(event.get(Member::Start), event.get(Member::End)) else { return };
         let place = Place {
@@ -278,7 +293,7 @@ impl Lines {
             Inner::Copy => self.recording.copy(copy_word(event.get(Member::CopyKind)), place, span),
             Inner::Fill => self.recording.copy("memset", place, span),
             Inner::Wait(word) => self.recording.wait(word, place, span),
-            Inner::Other => {}
+            Inner::Graph | Inner::Other => {}
         }
     }
 
@@ -291,13 +306,14 @@ impl Lines {
     fn nvtx(&mut self, event: &Event, kind: Option<i64>) {
         let global = event.get(Member::NvtxThread);
         let process = global.map_or(0, |global| process_of(global.cast_unsigned()));
-        let text = event.text.as_deref().unwrap_or_default();
-        let name = self.recording.trace.strings.intern(text);
         let Some(kind) = kind_of(kind) else {
             // Domains are told before their ranges; names of categories and threads have no place.
             match event.get(Member::Domain).filter(|_| kind == Some(super::ranges::kind::DOMAIN)) {
-                Some(domain) => drop(self.domains.insert((process, domain), name)),
-                None => *self.placeless.entry("NvtxEvent".to_owned()).or_default() += 1,
+                Some(domain) => {
+                    let name = self.text(event);
+                    self.domains.insert((process, domain), name);
+                }
+                None => self.leave_out("NvtxEvent"),
             }
             return;
         };
@@ -313,8 +329,24 @@ impl Lines {
         let Some((start, duration)) = self.span(start, end) else { return };
         let domain =
             event.get(Member::Domain).and_then(|domain| self.domains.get(&(process, domain)).copied());
-        let thread = self.recording.thread(global);
+        let (thread, name) = (self.recording.thread(global), self.text(event));
         self.recording.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
+    }
+
+    /// The text of a range or domain: its own, or a registered one by its id.
+    fn text(&mut self, event: &Event) -> StringId {
+        match &event.text {
+            Some(text) => self.recording.trace.strings.intern(text),
+            None => self.recording.text(event.get(Member::TextId)),
+        }
+    }
+
+    /// Counts an event for which a trace has no place.
+    fn leave_out(&mut self, name: &str) {
+        match self.placeless.get_mut(name) {
+            Some(count) => *count += 1,
+            None => drop(self.placeless.insert(name.to_owned(), 1)),
+        }
     }
 
     fn finish(mut self) -> Trace {

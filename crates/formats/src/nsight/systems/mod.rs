@@ -9,10 +9,12 @@
 //! | table | what it makes |
 //! |---|---|
 //! | `CUPTI_ACTIVITY_KIND_KERNEL` | tasks of a stream of a GPU, an operator for each name |
+//! | `CUPTI_ACTIVITY_KIND_GRAPH_TRACE` | tasks that are whole graphs, whose kernels it doesn't tell |
 //! | `CUPTI_ACTIVITY_KIND_MEMCPY`, `_MEMSET` | tasks that copy or fill memory |
 //! | `CUPTI_ACTIVITY_KIND_SYNCHRONIZATION` | tasks that wait |
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `CUDNN_EVENTS`, `CUBLAS_EVENTS` | calls; `correlationId` ties tasks to them |
 //! | `OSRT_API` | calls of the operating system |
+//! | `MPI_COLLECTIVES_EVENTS`, `MPI_P2P_EVENTS`, `MPI_START_WAIT_EVENTS`, `MPI_OTHER_EVENTS` | calls of MPI |
 //! | `NVTX_EVENTS` | ranges and marks; domains |
 //! | `GPU_METRICS` | samples of the GPU's own counters |
 //! | `TARGET_INFO_GPU`, `ThreadNames`, `PROCESSES`, `TARGET_INFO_SESSION_START_TIME`, … | names of devices and threads, the trace's zero, remarks |
@@ -42,13 +44,16 @@ pub use lines::{looks_like as lines_look_like, read as read_lines};
 use reader::Reader;
 
 /// The tables of which one at least must be there, beside that of texts.
-const PRINCIPAL_TABLES: [&str; 6] = [
+const PRINCIPAL_TABLES: [&str; 9] = [
     "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
     "CUPTI_ACTIVITY_KIND_RUNTIME",
     "CUPTI_ACTIVITY_KIND_MEMCPY",
     "CUPTI_ACTIVITY_KIND_MEMSET",
     "NVTX_EVENTS",
     "OSRT_API",
+    "MPI_COLLECTIVES_EVENTS",
+    "MPI_P2P_EVENTS",
 ];
 
 const TABLES: Tables = Tables {

@@ -5,7 +5,10 @@ use opscope_trace::{
     OperatorId, Places, StreamId, StringId, Task, ThreadId, Trace,
 };
 
-use crate::reading::Launches;
+use crate::reading::{Launches, OwnStream, OwnStreams};
+
+/// The type of operator that a graph of CUDA's is.
+const GRAPH: &str = "CUDA graph";
 
 /// A trace while it is made.
 #[derive(Default)]
@@ -13,15 +16,19 @@ pub struct Recording {
     pub trace: Trace,
     pub places: Places,
     pub launches: Launches,
-    /// Names of GPUs by the number of the device.
+    /// Names of GPUs by the number that the machine gives them.
     pub gpus: NumberMap<u32, String>,
+    /// Those numbers by process and the number that CUDA gives the GPU within it.
+    pub gpus_of_processes: NumberMap<(u32, u32), u32>,
     pub texts: NumberMap<i64, StringId>,
     /// How many records named a text that isn't there.
     missing_texts: u64,
     operators: NumberMap<u32, OperatorId>,
+    /// The names of graphs by their numbers.
+    graphs: NumberMap<Option<u64>, StringId>,
     names_of_calls: NumberMap<u32, StringId>,
     threads: NumberMap<u64, ThreadId>,
-    streams: NumberMap<(u32, u64), StreamId>,
+    streams: OwnStreams<u32>,
     /// The devices of contexts by process and number.
     contexts: NumberMap<(u32, u64), u32>,
 }
@@ -63,21 +70,21 @@ impl Recording {
         Some(thread)
     }
 
-    /// The GPU of a number.
+    /// The GPU of a number of the machine.
     pub fn device(&mut self, number: u32) -> DeviceId {
         let name = self.gpus.get(&number).map_or("", String::as_str);
         self.places.device(&mut self.trace, DeviceKind::Gpu, number, name)
     }
 
-    fn stream(&mut self, device: u32, number: u64) -> StreamId {
-        if let Some(&known) = self.streams.get(&(device, number)) {
-            return known;
-        }
-        let row = self.device(device);
-        let name = self.trace.strings.intern("");
-        let stream = self.places.stream(&mut self.trace, row, number, None, name);
-        self.streams.insert((device, number), stream);
-        stream
+    /// A stream; `device` is the number that CUDA gives the GPU within the process. Without a word about it the
+    /// machine is taken to number its GPUs alike.
+    fn stream(&mut self, process: u32, device: u32, number: u64) -> StreamId {
+        let stream = OwnStream { process, device, number, queue: None };
+        self.streams.get(stream).unwrap_or_else(|| {
+            let gpu = self.gpus_of_processes.get(&(process, device)).copied().unwrap_or(device);
+            let gpu = self.device(gpu);
+            self.streams.add(&mut self.trace, stream, gpu)
+        })
     }
 
     /// Adds a call. Only CUDA's launch anything; others number theirs anew.
@@ -127,10 +134,27 @@ impl Recording {
         // Kernels of NVIDIA's library of collective operations.
         let is_collective = self.trace.strings.get(name).starts_with("nccl");
         let unit = if is_collective { ExecutionUnit::Communication } else { ExecutionUnit::Gpu };
-        let (trace, op_type) = (&mut self.trace, short.unwrap_or(name));
-        let operator = *(self.operators.entry(name.index() as u32))
-            .or_insert_with(|| trace.operators.push(Operator::new(name, op_type)));
+        let operator = self.operator(name, short.unwrap_or(name));
         self.task(Task { operator: Some(operator), unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    /// Adds an execution of a whole graph of CUDA's, of whose kernels nothing is told.
+    pub fn graph(&mut self, number: Option<u64>, place: Place, span: (Nanoseconds, Nanoseconds)) {
+        let strings = &mut self.trace.strings;
+        let name = *(self.graphs.entry(number)).or_insert_with(|| match number {
+            Some(number) => strings.intern(&format!("{GRAPH} {number}")),
+            None => strings.intern(GRAPH),
+        });
+        let op_type = self.trace.strings.intern(GRAPH);
+        let (operator, unit) = (Some(self.operator(name, op_type)), ExecutionUnit::Gpu);
+        self.task(Task { operator, unit, ..Task::new(name, span.0, span.1) }, place);
+    }
+
+    /// The operator of a name.
+    fn operator(&mut self, name: StringId, op_type: StringId) -> OperatorId {
+        let trace = &mut self.trace;
+        *(self.operators.entry(name.index() as u32))
+            .or_insert_with(|| trace.operators.push(Operator::new(name, op_type)))
     }
 
     /// Adds a copy or filling of memory.
@@ -157,7 +181,7 @@ impl Recording {
         {
             self.contexts.insert((place.process, context), device);
         }
-        let stream = Some(self.stream(device, place.stream.unwrap_or(0)));
+        let stream = Some(self.stream(place.process, device, place.stream.unwrap_or(0)));
         let task = self.trace.tasks.push(Task { stream, ..task });
         if let Some(correlation) = place.correlation.filter(|&correlation| correlation != 0) {
             self.launches.task(place.process, correlation, task);
@@ -167,6 +191,7 @@ impl Recording {
     /// The trace of all records; `texts` says where their texts stand.
     pub fn finish(mut self, texts: &str) -> Trace {
         self.launches.tie(&mut self.trace);
+        self.streams.name(&mut self.trace, |process| process.to_string());
         self.trace.count_loss(LossKind::UnnamedRecord, self.missing_texts, texts);
         self.trace
     }

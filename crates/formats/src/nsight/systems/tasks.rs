@@ -7,13 +7,20 @@ use crate::other_database::Cells;
 /// The columns by which every task is placed, behind its times.
 const PLACE: [&str; 7] = ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid"];
 
+/// The device of a graph that begins on the host (`CUpti_ActivityGraphTrace2`).
+const NO_DEVICE: u32 = i32::MAX.unsigned_abs();
+
 impl Reader<'_> {
-    /// Reads kernels, copies, fillings of memory and waits.
+    /// Reads kernels, graphs, copies, fillings of memory and waits.
     pub fn read_tasks(&mut self) {
         let kernel = [&PLACE[..], &["demangledName", "shortName", "mangledName"]].concat();
         self.each_record("CUPTI_ACTIVITY_KIND_KERNEL", &kernel, |reader, row, start, duration| {
             let names = [7, 8, 9].map(|column| row.integer(column));
             reader.recording.kernel(names, place(row), (start, duration));
+        });
+        let graph = [&PLACE[..], &["graphId", "graphExecId"]].concat();
+        self.each_record("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &graph, |reader, row, start, duration| {
+            reader.recording.graph(row.number(7).or(row.number(8)), place(row), (start, duration));
         });
         let copy = [&PLACE[..], &["copyKind"]].concat();
         self.each_record("CUPTI_ACTIVITY_KIND_MEMCPY", &copy, |reader, row, start, duration| {
@@ -31,7 +38,7 @@ impl Reader<'_> {
 
 fn place(row: &Cells<'_>) -> Place {
     Place {
-        device: row.small(2),
+        device: row.small(2).filter(|device| *device != NO_DEVICE),
         context: row.number(3),
         stream: row.number(4),
         correlation: row.number(5),

@@ -219,3 +219,112 @@ fn other_databases_are_none_and_one_that_is_cut_off_says_so() {
     let kinds: Vec<_> = losses(&trace).into_iter().map(|(kind, _)| kind).collect();
     assert!(kinds.contains(&LossKind::CutProfile), "{kinds:?}");
 }
+
+/// Kernels of two processes, each of which calls its GPU 0 and its stream 7.
+const TWO_PROCESSES: &str =
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+        correlationId INT, globalPid INT, shortName INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 800, 0, 1, 7, 1, 1000 << 24, 2),
+        (100, 600, 0, 1, 7, 1, 1001 << 24, 5);
+    CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INT, end INT, deviceId INT, contextId INT,
+        streamId INT, correlationId INT, globalPid INT, syncType INT);
+    INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (610, 620, 5, 1, 7, 0, 1001 << 24, 3);
+    CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);
+    INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA A100'), (1, 'NVIDIA H100');";
+
+#[test]
+fn a_gpu_that_two_processes_number_alike_is_that_of_each_process() {
+    let trace = read(&format!(
+        "{TEXTS} {TWO_PROCESSES}
+        CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INT, cudaId INT, pid INT);
+        INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 0, 1000), (0, 0, 1001);"
+    ));
+    let device_of = |task: usize| {
+        let stream = trace.streams.get(trace.tasks.stream()[task].expect("a stream"));
+        assert_eq!((stream.number, trace.strings.get(stream.name)), (7, ""));
+        let device = trace.devices.get(stream.device);
+        (device.number, trace.strings.get(device.name))
+    };
+    assert_eq!([0, 1, 2].map(device_of), [(1, "NVIDIA H100"), (0, "NVIDIA A100"), (0, "NVIDIA A100")]);
+}
+
+#[test]
+fn streams_of_two_processes_on_one_gpu_are_two() {
+    let trace = read(&format!("{TEXTS} {TWO_PROCESSES}"));
+    assert_eq!(trace.devices.number(), [0]);
+    let streams: Vec<_> =
+        trace.streams.iter().map(|(_, row)| (row.number, trace.strings.get(row.name))).collect();
+    assert_eq!(streams, [(7, "stream 7 of process 1000"), (7, "stream 7 of process 1001")]);
+    let of_tasks: Vec<_> = trace.tasks.stream().iter().flatten().map(|stream| stream.index()).collect();
+    assert_eq!(of_tasks, [0, 1, 1]);
+}
+
+#[test]
+fn streams_of_two_processes_in_lines_of_json_are_two() {
+    let kernel = |process: u64| {
+        format!(
+            r#"{{"CudaEvent":{{"startNs":"0","endNs":"9","deviceId":0,"contextId":"1","streamId":"7","globalPid":"{}","kernel":{{"shortName":"0"}}}}}}"#,
+            process << 24
+        )
+    };
+    let text = format!("{{\"data\":[\"gemm\"]}}\n{}\n{}\n", kernel(12), kernel(13));
+    let trace = super::read_lines(text.as_bytes(), &Stop::default()).expect("events");
+    assert_eq!((trace.tasks.len(), trace.streams.len(), trace.devices.len()), (2, 2, 1));
+}
+
+#[test]
+fn a_graph_traced_as_a_whole_is_a_task_of_its_launch() {
+    let trace = read(&format!(
+        "{TEXTS}
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, nameId INT);
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0, 10, {THREAD}, 50, 3);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INT, end INT, deviceId INT, contextId INT, streamId INT,
+            correlationId INT, globalPid INT, graphId INT, graphExecId INT);
+        INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (20, 520, 0, 1, 7, 50, {PROCESS}, 4, 9),
+            (600, 700, 0, 1, 7, 51, {PROCESS}, 4, 9), (800, 900, 0, 1, 7, 52, {PROCESS}, NULL, NULL);"
+    ));
+    let name = |task: usize| trace.strings.get(trace.tasks.name()[task]);
+    assert_eq!([0, 1, 2].map(name), ["CUDA graph 4", "CUDA graph 4", "CUDA graph"]);
+    assert_eq!(trace.tasks.duration(), [500, 100, 100].map(Nanoseconds));
+    assert_eq!(trace.tasks.launched_by(), [Some(ApiCallId::from_index(0)), None, None]);
+    assert!(trace.tasks.unit().iter().all(|unit| *unit == ExecutionUnit::Gpu));
+    let types = trace.operators.op_type().iter().map(|text| trace.strings.get(*text));
+    assert_eq!(types.collect::<Vec<_>>(), ["CUDA graph"; 2]);
+}
+
+#[test]
+fn calls_of_mpi_have_their_names() {
+    let tables = ["MPI_COLLECTIVES_EVENTS", "MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"];
+    let statements = tables.map(|table| {
+        format!(
+            "CREATE TABLE {table} (start INT, end INT, globalTid INT, textId INT);
+            INSERT INTO {table} VALUES (0, 800, {THREAD}, 7);"
+        )
+    });
+    let trace = read(&format!("{TEXTS} {}", statements.concat()));
+    let names: Vec<_> = trace.api_calls.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(names, ["ncclAllReduce(int)"; 4]);
+    assert!(trace.api_calls.level().iter().all(|level| *level == ApiLevel::Communication));
+    assert!(trace.losses.is_empty());
+}
+
+#[test]
+fn a_range_in_lines_of_json_has_its_own_text_or_a_registered_one_or_is_counted() {
+    let event = |text: &str| {
+        format!(
+            "{{\"Type\":59,\"NvtxEvent\":{{\"Timestamp\":\"1\",\"EndTimestamp\":\"9\",{text}\"DomainId\":\"0\"}}}}\n"
+        )
+    };
+    let texts =
+        [event("\"Text\":\"plain\","), event("\"TextId\":\"1\","), event("\"TextId\":\"7\","), event("")];
+    let graph = "{\"CudaEvent\":{\"startNs\":\"1\",\"endNs\":\"2\",\"graphTrace\":{\"graphId\":1}}}\n";
+    let text = format!("{{\"data\":[\"[unknown]\",\"registered\"]}}\n{}{graph}", texts.concat());
+    let trace = super::read_lines(text.as_bytes(), &Stop::default()).expect("events");
+    let names: Vec<_> = trace.ranges.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(names, ["plain", "registered", "", ""]);
+    let lost: Vec<_> =
+        trace.losses.iter().map(|(_, row)| (row.kind, row.count, trace.strings.get(row.detail))).collect();
+    let expected =
+        [(LossKind::PlacelessRecord, 1, "CudaEvent of a graph"), (LossKind::UnnamedRecord, 2, "data")];
+    assert_eq!(lost, expected);
+}

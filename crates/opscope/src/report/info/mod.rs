@@ -82,7 +82,8 @@ pub struct Facts {
 #[derive(Clone, Debug)]
 struct Fact {
     title: String,
-    text: String,
+    /// The text for people, unless another fact has it for them.
+    text: Option<String>,
     key: String,
     value: Value,
 }
@@ -90,7 +91,14 @@ struct Fact {
 impl Facts {
     /// A fact: its title and text for people, its key and value for JSON.
     pub(super) fn add(&mut self, title: &str, key: &str, text: String, value: impl Into<Value>) {
-        self.facts.push(Fact { title: title.to_owned(), text, key: key.to_owned(), value: value.into() });
+        let (title, key, value) = (title.to_owned(), key.to_owned(), value.into());
+        self.facts.push(Fact { title, text: Some(text), key, value });
+    }
+
+    /// A fact for JSON alone.
+    fn add_value(&mut self, key: &str, value: impl Into<Value>) {
+        let (title, key, value) = (String::new(), key.to_owned(), value.into());
+        self.facts.push(Fact { title, text: None, key, value });
     }
 
     /// A size in bytes.
@@ -142,8 +150,9 @@ impl Facts {
             .max(10);
         let mut text = String::new();
         for fact in &self.facts {
+            let Some(told) = &fact.text else { continue };
             let title = padded(&printable(word(&fact.title)), width);
-            let _ = writeln!(text, "{} {}", bold(&title), printable(&sentence(&fact.text)));
+            let _ = writeln!(text, "{} {}", bold(&title), printable(&sentence(told)));
         }
         text.push_str(&self.losses);
         for missing in &self.missing {
@@ -286,8 +295,9 @@ pub fn of_trace(trace: &Trace, facts: &mut Facts) {
         };
         facts.add(&key, &key, shown, value.to_string());
     }
-    if let Some(zero) = trace.clock.unix_zero {
-        facts.add("begins", "unix_zero_ns", utc(zero), zero);
+    if let (Some(begin), Some(zero)) = (trace.begin(), trace.clock.unix_zero) {
+        facts.add("begins", "begin_unix_ns", utc(begin), begin);
+        facts.add_value("unix_zero_ns", zero);
     }
     if let Some((first, last)) = trace.extent() {
         facts.add("extent", "extent_ns", units::duration(last - first), (last - first).0);
@@ -454,7 +464,24 @@ fn utc(nanoseconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::{Nanoseconds, Task};
+
     use super::*;
+
+    #[test]
+    fn a_trace_begins_with_its_first_record_and_not_at_the_zero_of_its_clock() {
+        let mut trace = Trace::new();
+        trace.clock.unix_zero = Some(951_782_399_000_000_000);
+        let name = trace.strings.intern("x");
+        trace.tasks.push(Task::new(name, Nanoseconds(1_000_000_000), Nanoseconds(5)));
+        let mut facts = Facts::default();
+        of_trace(&trace, &mut facts);
+        let text = facts.to_text();
+        assert!(text.contains("2000-02-29 00:00:00 UTC") && !text.contains("2000-02-28"), "{text}");
+        let json = facts.to_json();
+        assert_eq!(json["begin_unix_ns"], 951_782_400_000_000_000_i64);
+        assert_eq!(json["unix_zero_ns"], 951_782_399_000_000_000_i64);
+    }
 
     #[test]
     fn times_since_1970_become_dates() {

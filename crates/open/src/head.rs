@@ -1,0 +1,83 @@
+//! The beginning of a file, as much of it as tells the format: mostly little, and more where the first record alone
+//! is longer than that.
+
+use std::io;
+use std::path::Path;
+
+use opscope_formats::input::Input;
+
+/// How much of a file is looked at. Chrome's timelines may hold some tables before the first event.
+const BYTES: u64 = 256 << 10;
+
+/// How much is looked at where the first record goes on and on.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// A text in JSON that is so long takes most of what is looked at.
+const LONG_TEXT: usize = 64 << 10;
+
+/// The beginning of a file, unpacked, and whether it was compressed.
+pub(crate) fn read(path: &Path) -> io::Result<(bool, Vec<u8>)> {
+    let mut limit = BYTES;
+    let mut head = Input::head(path, limit)?;
+    while limit < MOST_BYTES && ends_in_first_record(&head.1) {
+        limit *= 4;
+        let more = Input::head(path, limit)?;
+        let is_all = more.1.len() <= head.1.len();
+        head = more;
+        if is_all {
+            break;
+        }
+    }
+    Ok(head)
+}
+
+/// Whether the beginning of a file is as long as the least that is looked at, and ends within a long text of JSON, or
+/// within the first line of another text.
+pub(crate) fn ends_in_first_record(head: &[u8]) -> bool {
+    // A mark before UTF-8 was taken off.
+    let is_cut = head.len() as u64 + 3 >= BYTES;
+    is_cut
+        && match head.trim_ascii_start().first() {
+            Some(b'[' | b'{') => ends_in_long_text(head),
+            _ => !head.iter().any(|byte| matches!(byte, b'\n' | 0)),
+        }
+}
+
+fn ends_in_long_text(json: &[u8]) -> bool {
+    let (mut begin, mut at) = (None, 0);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => begin = if begin.is_some() { None } else { Some(at) },
+            b'\\' if begin.is_some() => at += 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    begin.is_some_and(|begin| json.len() - begin > LONG_TEXT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_is_read_where_the_first_record_is_longer_and_only_there() {
+        let length = |content: &[u8]| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), content).unwrap();
+            read(file.path()).unwrap().1.len()
+        };
+        let long = "a".repeat(1_500_000);
+        let least = BYTES as usize;
+        let stacks = format!("main;{long} 5\nmain;x 3\n");
+        assert_eq!(length(stacks.as_bytes()), stacks.len());
+        let profile = format!(r#"[{{"count": 9}}, {{"name": "{long}", "timeMs": 1}}]"#);
+        assert_eq!(length(profile.as_bytes()), profile.len());
+        assert_eq!(length(format!("x\n{long}").as_bytes()), least);
+        let short = format!("[{}{{}}]", r#"{"name": "a \" b"}, "#.repeat(50_000));
+        assert_eq!(length(short.as_bytes()), least);
+        assert_eq!(length(&[&b"\x0a\x00"[..], long.as_bytes()].concat()), least);
+        let longest = "a".repeat(MOST_BYTES as usize + 9);
+        assert_eq!(length(longest.as_bytes()), MOST_BYTES as usize);
+    }
+}
