@@ -2,7 +2,8 @@
 //!
 //! A task belongs to the innermost range that was open on the launching thread when its call began: the framework's
 //! call where that is known, because it may hand the launch on to another thread, else the runtime's. A task that a
-//! thread of the host ran itself, such as an operator on the CPU, was launched where it ran.
+//! thread of the host ran itself, such as an operator on the CPU, was launched where it ran. Operators on the CPU
+//! call one another, so that own times are summed: the outermost alone has the time of all.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use opscope_columns::Column;
 use opscope_trace::{Nanoseconds, RangeId, StringId, TaskId, ThreadId, Trace};
 
 use crate::measured::work;
-use crate::nesting::by_lane_and_start;
+use crate::nesting::{by_lane_and_start, self_times};
 
 /// The tasks of one name that were launched within the ranges of a node, and in no range within them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Launched {
     pub name: StringId,
     /// How many there are.
     pub count: usize,
-    /// How long they ran; several may have run at a time.
+    /// How long they ran, without what ran within them on the same stream; several may have run at a time.
     pub total: Nanoseconds,
 }
 
@@ -36,7 +37,7 @@ struct Launch {
 /// Sums up the tasks that were launched within ranges, whose nodes are given in the same order: by node, those first
 /// that took longest.
 pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launched> {
-    let launches = launches(trace);
+    let (launches, own) = (launches(trace), self_times(trace));
     let table = &trace.ranges;
     let threads: Vec<Option<ThreadId>> = ranges.iter().map(|id| table.thread()[id.index()]).collect();
     let column = |rows: &[Nanoseconds]| ranges.iter().map(|id| rows[id.index()]).collect::<Vec<_>>();
@@ -68,7 +69,7 @@ pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launch
         if let Some((_, node)) = open.last() {
             let sum = sums.entry((*node, name_of(trace, launch.task))).or_insert((0, Nanoseconds::ZERO));
             sum.0 += 1;
-            sum.1 += trace.tasks.duration()[launch.task.index()];
+            sum.1 += own[launch.task.index()];
         }
     }
     let rows = sums.into_iter();
