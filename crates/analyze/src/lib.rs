@@ -53,6 +53,7 @@ mod calls;
 mod compare;
 mod cover;
 mod coverage;
+mod elements;
 mod execution;
 mod kind;
 mod locate;
@@ -80,6 +81,7 @@ pub use compare::{
     SpanChange, Step, Suspect, Verdict, What,
 };
 pub use coverage::Coverage;
+pub use elements::may_have_same_elements;
 pub use kind::kind as operator_kind;
 pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
