@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use opscope_analyze::{Iterations, Latencies, Measured, Overview, Roofline, Scope, work_times};
+use opscope_analyze::{
+    Iterations, Latencies, Measured, Overview, Roofline, Scope, may_have_same_elements, work_times,
+};
 use opscope_model::{Model, Shapes};
 use opscope_trace::{Nanoseconds, Operator, StringId, Trace};
 
@@ -175,6 +177,13 @@ impl<'a> Subject<'a> {
     pub(crate) fn operator_row(&self, kernel: &Kernel<'_>) -> Option<Operator> {
         let trace = self.trace?;
         Some(trace.operators.get(trace.tasks.operator()[kernel.task.index()]?))
+    }
+
+    /// Whether two kernels may work on the same elements, as far as the profile tells shapes.
+    pub(crate) fn may_have_same_elements(&self, a: &Kernel<'_>, b: &Kernel<'_>) -> bool {
+        let Some(trace) = self.trace else { return true };
+        let operator = |kernel: &Kernel<'_>| trace.tasks.operator()[kernel.task.index()];
+        operator(a).zip(operator(b)).is_none_or(|(a, b)| may_have_same_elements(trace, a, b))
     }
 
     /// Whether the profile has a metric, on whichever kind of core.

@@ -53,6 +53,7 @@ mod calls;
 mod compare;
 mod cover;
 mod coverage;
+mod elements;
 mod execution;
 mod kind;
 mod locate;
@@ -76,10 +77,11 @@ mod work_times;
 
 pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
-    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, NodeNames, REFORMAT, SpanChange,
-    Step, Suspect, Verdict, What,
+    Basis, Change, ChangeFamily, Comparison, Difference, Group, Member, ModelNode, NodeNames, REFORMAT,
+    SpanChange, Step, Suspect, Verdict, What,
 };
 pub use coverage::Coverage;
+pub use elements::may_have_same_elements;
 pub use kind::kind as operator_kind;
 pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;

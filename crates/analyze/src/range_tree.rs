@@ -66,7 +66,7 @@ pub struct RangeNode {
     pub longest_uncovered: Option<(Nanoseconds, Nanoseconds)>,
     /// How many tasks were launched within, and within the ranges below.
     pub tasks: usize,
-    /// How long these ran, whenever and wherever they did.
+    /// How long these ran, whenever and wherever they did; those within others of their stream count once.
     pub launched: Nanoseconds,
 }
 

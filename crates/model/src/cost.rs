@@ -72,7 +72,7 @@ impl Cost {
     pub fn of(model: &Model, shapes: &Shapes, node: NodeId) -> Self {
         let (graph, node) = (model.graph(), model.graph().node(node));
         let version = model.opset_version(node.domain).unwrap_or(i64::MAX);
-        let node = Costed { graph, shapes, node, version };
+        let node = Costed { graph, shapes, node, version, provenance: model.provenance() };
         Self {
             flops: flops::of(&node),
             bytes_read: node.bytes_read(),

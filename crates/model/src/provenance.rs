@@ -59,6 +59,12 @@ pub struct Provenance {
     /// Names of operators that the file doesn't have: put in so that the others mean what ONNX's do, such as
     /// transpositions of images. Nothing can be changed about them.
     pub helpers: HashSet<String>,
+    /// Names of stored values that the file doesn't have, likewise put in, such as the bounds of a `Relu6`.
+    pub made_values: HashSet<String>,
+    /// Names of stored values that are lists of sizes, axes and places, and no weights.
+    pub lists: HashSet<String>,
+    /// By the name of a stored value of which the file has less than all elements, the bytes that it has.
+    pub packed: HashMap<String, u64>,
 }
 
 impl Provenance {

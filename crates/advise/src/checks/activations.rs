@@ -147,21 +147,23 @@ fn convolution_before<'k, 'a>(before: &[&'k Kernel<'a>], stream: Option<StreamId
     (kernel.stream == stream && operator_kind(kernel.op_type) == "conv").then_some(*kernel)
 }
 
-/// Whether what each of the operators gives has the shape of what the first takes; `None` where the
-/// profile has no shapes of them.
+/// Whether what each of the operators gives, and what the last one multiplies, has the shape of what the first takes;
+/// `None` where the profile has no shapes of them.
 fn have_one_shape(trace: &Trace, subject: &Subject<'_>, kernels: [&Kernel<'_>; 3]) -> Option<bool> {
     let mut shapes = [&[][..]; 3];
     for (known, kernel) in shapes.iter_mut().zip(kernels) {
         let row = subject.operator_row(kernel)?;
         let inputs = row.inputs().filter_map(|input| trace.shape(input));
         let output = row.outputs().next().and_then(|output| trace.shape(output));
-        // A product may be with something that is smaller; its result tells.
         *known = output.or_else(|| {
             inputs
                 .max_by_key(|shape| shape.iter().fold(1, |product: i64, size| product.saturating_mul(*size)))
         })?;
     }
-    Some(shapes.iter().all(|shape| *shape == shapes[0]))
+    let product = subject.operator_row(kernels[2])?;
+    // A product with a number or a vector is another function, though its result has the shape.
+    let mut factors = product.inputs().filter_map(|input| trace.shape(input));
+    Some(shapes.iter().all(|shape| *shape == shapes[0]) && factors.all(|shape| shape == shapes[0]))
 }
 
 /// How often there is a Mish, what it costs, and how sure that is.

@@ -152,7 +152,9 @@ fn missed_pass(subject: &Subject<'_>, rule: &Rule) -> Outcome {
             first.is_some_and(|first| {
                 let mut kernels = first.iter().enumerate();
                 kernels.all(|(place, kernel)| {
-                    places.of(kernel)[place] & (1 << number) != 0 && kernel.is_beside(&rest[0])
+                    places.of(kernel)[place] & (1 << number) != 0
+                        && kernel.is_beside(&rest[0])
+                        && subject.may_have_same_elements(kernel, &rest[0])
                 })
             })
         };

@@ -421,6 +421,18 @@ fn figures_of_one_execution_are_not_told_as_those_of_all() {
 }
 
 #[test]
+fn an_activation_of_other_elements_is_no_missed_fusion() {
+    let behind = |shape: &[i64]| {
+        let rows = [("conv", "Conv2D", AI, 10, &[][..]), ("relu", "Relu", AI, 10, &[])];
+        let image: &[i64] = &[1, 64, 80, 80];
+        Profile::new(&rows).tensors_like_inputs(&[(DataType::Float16, image), (DataType::Float16, shape)])
+    };
+    assert!(of(behind(&[1, 64, 80, 80])).finds("A29"));
+    assert!(of(behind(&[1, 4, 80, 80, 16])).finds("A29"), "in another layout");
+    assert!(!of(behind(&[1, 9, 4])).finds("A29"));
+}
+
+#[test]
 fn a_product_of_a_board_is_known_by_its_name() {
     let mish = |name: &str| {
         on(

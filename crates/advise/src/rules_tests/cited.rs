@@ -48,9 +48,27 @@ fn mish_is_found_in_the_profile_alone_and_leads_to_leaky_relu_where_the_target_l
     assert!(elsewhere.rule.advice.contains("Where the engine has Mish"));
 }
 
+/// A chain like Mish, whose last operator multiplies by something of a shape.
+fn multiplied_by(shape: &[i64]) -> Profile {
+    let mut profile = mish(&[IMAGE; 4]);
+    let trace = &mut profile.trace;
+    let factors = [IMAGE, shape].map(|shape| {
+        let dimensions = Some(trace.dimensions.push(shape.iter().copied()));
+        Tensor { name: None, data_type: DataType::Float16, dimensions, layout: None, parameter: false }
+    });
+    let (first_input, input_count) = trace.tensors.push_all(factors);
+    let mul = trace.operators.ids().last().unwrap();
+    let row = trace.operators.get(mul);
+    trace.operators.set(mul, Operator { first_input, input_count, ..row });
+    profile
+}
+
 #[test]
 fn what_only_looks_like_mish_is_not_taken_for_it() {
     let other: &[i64] = &[1, 32, 152, 152];
+    assert!(of(multiplied_by(IMAGE)).finds("G05"));
+    assert!(!of(multiplied_by(&[1])).finds("G05"), "a product with a number");
+    assert!(!of(multiplied_by(&[1, 32, 1, 1])).finds("G05"), "a product with a vector");
     assert!(of(mish(&[IMAGE; 4])).finds("G05"));
     assert!(!of(mish(&[IMAGE, IMAGE, other, IMAGE])).finds("G05"), "of another shape");
     let rows = |types: [&'static str; 4]| sequence(&types);

@@ -6,9 +6,9 @@
 //!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
 //!    operators whose shapes don't contradict: engines number operators through, so that a name may
 //!    stand for another operator in each profile.
-//! 3. Operators of A behind a matched one, of which the other has nothing more, were merged into it
-//!    when such operators are fused into their predecessor. Changes of layout between them don't
-//!    part them.
+//! 3. Operators behind a matched one, of which the other side has nothing more, were merged into it when
+//!    operators of their kind are fused into their predecessor, and neither shapes nor the model that ran
+//!    contradict (see `absorb`). Changes of layout between them don't part them.
 //! 4. Operators that are then left are matched by type in the order in which they ran, first with those
 //!    that have outputs of the same shapes.
 
@@ -17,15 +17,17 @@ use std::hash::Hash;
 
 use opscope_trace::{Nanoseconds, Trace};
 
+use super::absorb::{Fate, absorb};
 use super::group::{Group, Member};
 use super::node_names::NodeNames;
 use super::side::{Row, Side};
+use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which};
 
 /// An operator of one profile, as it is aligned.
-struct Entry {
+pub(super) struct Entry {
     name: TextId,
-    kind: KindId,
+    pub kind: KindId,
     /// The number of its outputs' shapes, where they are known.
     shapes: Option<u32>,
 }
@@ -34,17 +36,17 @@ struct Entry {
 type Shapes<'t> = HashMap<Vec<&'t [i64]>, u32>;
 
 /// The operators of both profiles.
-struct Entries {
-    before: Vec<Entry>,
-    after: Vec<Entry>,
+pub(super) struct Entries {
+    pub before: Vec<Entry>,
+    pub after: Vec<Entry>,
     /// Whether both profiles have types of operators, and not only names that stand in.
     typed: bool,
 }
 
 /// The group of each operator of A and of B, by their places among the rows.
-struct Groups {
-    before: Vec<Option<usize>>,
-    after: Vec<Option<usize>>,
+pub(super) struct Groups {
+    pub before: Vec<Option<usize>>,
+    pub after: Vec<Option<usize>>,
     count: usize,
 }
 
@@ -72,13 +74,14 @@ pub(super) fn align<'t>(
     };
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
-    absorb(&entries, &fates, &mut groups);
+    let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
+    absorb([a, b], &entries, &fates, &sources, &mut groups);
     let paired = groups.count;
     by_order(&entries, |entry| Some((entry.kind, entry.shapes?)), &mut groups);
     by_order(&entries, |entry| Some(entry.kind), &mut groups);
     if groups.count > paired {
         // An operator behind one that was matched by its order alone may have been taken in by that.
-        absorb(&entries, &fates, &mut groups);
+        absorb([a, b], &entries, &fates, &sources, &mut groups);
     }
     let matched = (share(&a.rows, &groups.before), share(&b.rows, &groups.after));
     (finish(a, b, &groups), matched)
@@ -239,84 +242,6 @@ fn has_names_in_common(entries: &Entries, texts: usize) -> bool {
     entries.after.iter().for_each(|entry| is_of_after[entry.name.index()] = true);
     let common = entries.before.iter().filter(|entry| is_of_after[entry.name.index()]).count();
     common > entries.before.len().min(entries.after.len()) / 2
-}
-
-/// Kinds that are fused into the operator before them.
-const ABSORBED: [&str; 22] = [
-    "batchnorm",
-    "relu",
-    "leakyrelu",
-    "prelu",
-    "elu",
-    "sigmoid",
-    "tanh",
-    "clip",
-    "add",
-    "mul",
-    "biasadd",
-    "bias",
-    "scale",
-    "hardswish",
-    "mish",
-    "softplus",
-    "sub",
-    "div",
-    "addv2",
-    "cast",
-    "power",
-    "swish",
-];
-
-/// Kinds that change only the layout: an engine puts them between operators that belong together.
-const LAYOUT: [&str; 4] = ["reorderinput", "reorderoutput", "transdata", "transpose"];
-
-/// The fate that an operator of a kind may have, when the other side has no counterpart of it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// It was taken in by the operator before it.
-    TakenIn,
-    /// It stands between an operator and what that took in.
-    Between,
-    /// Neither.
-    Alone,
-}
-
-impl Fate {
-    fn of(kind: &str) -> Self {
-        match kind {
-            _ if ABSORBED.contains(&kind) => Self::TakenIn,
-            _ if LAYOUT.contains(&kind) => Self::Between,
-            _ => Self::Alone,
-        }
-    }
-}
-
-/// Adds operators of one side that the other has no more to the operator that took them in: the
-/// one before them.
-fn absorb(entries: &Entries, fates: &[Fate], groups: &mut Groups) {
-    let left = |entries: &[Entry], of: &[Option<usize>]| {
-        let mut there = vec![false; fates.len()];
-        let alone = entries.iter().zip(of).filter(|(_, group)| group.is_none());
-        alone.for_each(|(entry, _)| there[entry.kind.index()] = true);
-        there
-    };
-    let left_before = left(&entries.before, &groups.before);
-    let left_after = left(&entries.after, &groups.after);
-    // Only kinds that one side lost: otherwise they were renamed, which the order tells.
-    let join = |entries: &[Entry], of: &mut [Option<usize>], others: &[bool]| {
-        let mut before = None;
-        for (entry, group) in entries.iter().zip(of) {
-            let kind = entry.kind.index();
-            match fates[kind] {
-                Fate::TakenIn if group.is_none() && !others[kind] => *group = before,
-                Fate::Between => continue,
-                _ => {}
-            }
-            before = *group;
-        }
-    };
-    join(&entries.before, &mut groups.before, &left_after);
-    join(&entries.after, &mut groups.after, &left_before);
 }
 
 /// Pairs what is left and has the same key, in the order in which it ran.

@@ -7,6 +7,7 @@
 //! average call that executes a model, and without those all of it counts as one. The steps from A's
 //! figure to B's sum to the change of both, whatever operators leave of it (see `waterfall`).
 
+mod absorb;
 mod align;
 mod change_family;
 mod extent;
@@ -14,6 +15,7 @@ mod group;
 mod node_names;
 mod noise;
 mod side;
+mod sources;
 mod spans;
 mod texts;
 mod waterfall;
@@ -29,7 +31,7 @@ use side::Side;
 
 pub use change_family::ChangeFamily;
 pub use group::{Change, Group, Member};
-pub use node_names::NodeNames;
+pub use node_names::{ModelNode, NodeNames};
 pub use noise::{Difference, Verdict};
 pub use spans::SpanChange;
 pub use waterfall::{Step, What};

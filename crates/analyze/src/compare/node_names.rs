@@ -9,9 +9,21 @@ pub struct NodeNames {
     pub made_of: HashMap<String, Vec<String>>,
     /// By a node's name, the name of the same node in the other profile's model.
     pub same_as: HashMap<String, String>,
+    /// The nodes of the model that ran, by name.
+    pub nodes: HashMap<String, ModelNode>,
+}
+
+/// A node of the model that ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelNode {
+    /// Its type.
+    pub op_type: String,
+    /// The names of the nodes of that model from which its inputs come.
+    pub sources: Vec<String>,
 }
 
 impl NodeNames {
+    /// Whether no operator has other names than its own.
     pub(super) fn is_empty(&self) -> bool {
         self.made_of.is_empty() && self.same_as.is_empty()
     }

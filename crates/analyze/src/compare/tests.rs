@@ -76,6 +76,7 @@ fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
         same_as: [("first", "conv1"), ("r", "relu1"), ("second", "conv2")]
             .map(|(node, other)| (node.to_owned(), other.to_owned()))
             .into(),
+        ..NodeNames::default()
     };
     let none = NodeNames::default();
     let comparison = Comparison::joined(&before, &after, [&none, &names]);
@@ -237,6 +238,92 @@ fn changes_of_layout_do_not_part_an_operator_from_what_it_took_in() {
             "Conv same 0"
         ]
     );
+}
+
+#[test]
+fn an_operator_of_other_elements_than_the_one_before_it_was_not_taken_in() {
+    let large = ("conv", "Conv", [1, 64, 80, 80], 100);
+    let before =
+        shaped_profile(&[large, ("head", "Sigmoid", [1, 1, 9, 4], 400), ("fc", "Gemm", [1, 1, 1, 9], 5)]);
+    let after = shaped_profile(&[large, ("fc", "Gemm", [1, 1, 1, 9], 5)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(stories(&comparison), ["Sigmoid vanished -400", "Conv same 0", "Gemm same 0"]);
+    assert_eq!(comparison.matched, (105.0 / 505.0, 1.0));
+    let comparison = Comparison::of(&after, &before);
+    assert_eq!(stories(&comparison), ["Sigmoid appeared 400", "Conv same 0", "Gemm same 0"]);
+}
+
+#[test]
+fn an_operator_takes_in_one_of_a_kind_unless_a_model_tells_of_more() {
+    let before = profile(&[("conv", "Conv", "", 50), ("r1", "Relu", "", 20), ("r2", "Relu", "", 30)]);
+    let after = profile(&[("conv", "Conv", "", 50)]);
+    let comparison = Comparison::of(&before, &after);
+    assert_eq!(stories(&comparison), ["Relu vanished -30", "Conv + Relu became Conv -20"]);
+    let names = model(&[("conv", "Conv", ""), ("r1", "Relu", "conv"), ("r2", "Relu", "r1")]);
+    let none = NodeNames::default();
+    let comparison = Comparison::joined(&before, &after, [&names, &none]);
+    assert_eq!(stories(&comparison), ["Conv + Relu + Relu became Conv -50"]);
+}
+
+/// The nodes of a model: name, type and those before.
+fn model(nodes: &[(&str, &str, &str)]) -> NodeNames {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+    let node = |&(name, op_type, sources): &(&str, &str, &str)| {
+        (name.to_owned(), ModelNode { op_type: op_type.to_owned(), sources: words(sources) })
+    };
+    NodeNames { nodes: nodes.iter().map(node).collect(), ..NodeNames::default() }
+}
+
+#[test]
+fn by_its_model_an_operator_was_taken_in_by_one_that_it_reads_whatever_ran_between() {
+    let before = profile(&[
+        ("conv_a", "Conv", "", 50),
+        ("conv_b", "Conv", "", 60),
+        ("relu_a", "Relu", "", 20),
+        ("relu_b", "Relu", "", 30),
+        ("late", "Sigmoid", "", 7),
+        ("first", "Tanh", "", 9),
+    ]);
+    let after = profile(&[("conv_a", "Conv", "", 50), ("conv_b", "Conv", "", 60)]);
+    let names = model(&[
+        ("conv_a", "Conv", ""),
+        ("norm", "BatchNormalization", "conv_a"),
+        ("relu_a", "Relu", "flat"),
+        ("flat", "Reshape", "norm"),
+        ("conv_b", "Conv", "relu_a"),
+        ("relu_b", "Relu", "conv_b"),
+        // Behind a node that the profile has no operator of, and behind none.
+        ("pool", "MaxPool", "relu_b"),
+        ("late", "Sigmoid", "pool"),
+        ("first", "Tanh", ""),
+    ]);
+    let none = NodeNames::default();
+    let comparison = Comparison::joined(&before, &after, [&names, &none]);
+    assert_eq!(
+        stories(&comparison),
+        [
+            "Conv + Relu became Conv -30",
+            "Conv + Relu became Conv -20",
+            "Tanh vanished -9",
+            "Sigmoid vanished -7"
+        ]
+    );
+    let of_a = comparison.groups.iter().find(|group| group.delta.0 == -20_000).expect("the group of conv_a");
+    assert_eq!(of_a.before.iter().map(|member| member.name).collect::<Vec<_>>(), ["conv_a", "relu_a"]);
+}
+
+#[test]
+fn names_of_nodes_before_a_conversion_lead_to_those_that_were_made_of_them() {
+    let before = profile(&[("a", "Conv", "", 50), ("b", "Conv", "", 60), ("relu_of_a", "Relu", "r", 20)]);
+    let after = profile(&[("a", "Conv", "", 50), ("b", "Conv", "", 60)]);
+    let mut names = model(&[("k0", "Conv2D", ""), ("k1", "Conv2D", ""), ("k2", "Relu", "k0")]);
+    names.made_of = [("k0", "a"), ("k1", "b"), ("k2", "r")]
+        .map(|(node, origin)| (node.to_owned(), vec![origin.to_owned()]))
+        .into();
+    let none = NodeNames::default();
+    let comparison = Comparison::joined(&before, &after, [&names, &none]);
+    let taken: Vec<_> = comparison.groups[0].before.iter().map(|member| member.name).collect();
+    assert_eq!(taken, ["a", "relu_of_a"]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! A task belongs to the innermost range that was open on the launching thread when its call began: the framework's
 //! call where that is known, because it may hand the launch on to another thread, else the runtime's. A task that a
-//! thread of the host ran itself, such as an operator on the CPU, was launched where it ran.
+//! thread of the host ran itself, such as an operator on the CPU, was launched where it ran. Operators on the CPU
+//! call one another, so that own times are summed: the outermost alone has the time of all.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use opscope_columns::Column;
 use opscope_trace::{Nanoseconds, RangeId, StringId, TaskId, ThreadId, Trace};
 
 use crate::measured::work;
-use crate::nesting::by_lane_and_start;
+use crate::nesting::{by_lane_and_start, self_times};
 
 /// The tasks of one name that were launched within the ranges of a node, and in no range within them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Launched {
     pub name: StringId,
     /// How many there are.
     pub count: usize,
-    /// How long they ran; several may have run at a time.
+    /// How long they ran, without what ran within them on the same stream; several may have run at a time.
     pub total: Nanoseconds,
 }
 
@@ -36,7 +37,7 @@ struct Launch {
 /// Sums up the tasks that were launched within ranges, whose nodes are given in the same order: by node, those first
 /// that took longest.
 pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launched> {
-    let launches = launches(trace);
+    let (launches, own) = (launches(trace), self_times(trace));
     let table = &trace.ranges;
     let threads: Vec<Option<ThreadId>> = ranges.iter().map(|id| table.thread()[id.index()]).collect();
     let column = |rows: &[Nanoseconds]| ranges.iter().map(|id| rows[id.index()]).collect::<Vec<_>>();
@@ -44,19 +45,17 @@ pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launch
     let order = by_lane_and_start(&threads, &starts, &durations);
     let mut next = order.iter().map(|index| *index as usize).peekable();
     let mut sums: HashMap<(u32, StringId), (usize, Nanoseconds)> = HashMap::new();
-    // The ranges that are open, the innermost last: ends and nodes.
-    let mut open: Vec<(Nanoseconds, u32)> = Vec::new();
+    let mut open = OpenRanges::default();
     let mut thread = None;
     for launch in &*launches {
         if thread != Some(launch.thread) {
             thread = Some(launch.thread);
-            open.clear();
+            open = OpenRanges::default();
         }
         while let Some(&range) = next.peek() {
             match threads[range] {
                 Some(of_range) if of_range == launch.thread && starts[range] <= launch.at => {
-                    open.retain(|(end, _)| *end > starts[range]);
-                    open.push((starts[range] + durations[range], nodes[range]));
+                    open.begin(starts[range] + durations[range], nodes[range]);
                 }
                 // Ranges without a thread come first, and hold nobody's launches.
                 Some(of_range) if of_range >= launch.thread => break,
@@ -64,11 +63,10 @@ pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launch
             }
             next.next();
         }
-        open.retain(|(end, _)| *end > launch.at);
-        if let Some((_, node)) = open.last() {
-            let sum = sums.entry((*node, name_of(trace, launch.task))).or_insert((0, Nanoseconds::ZERO));
+        if let Some(node) = open.innermost(launch.at) {
+            let sum = sums.entry((node, name_of(trace, launch.task))).or_insert((0, Nanoseconds::ZERO));
             sum.0 += 1;
-            sum.1 += trace.tasks.duration()[launch.task.index()];
+            sum.1 += own[launch.task.index()];
         }
     }
     let rows = sums.into_iter();
@@ -77,6 +75,25 @@ pub(super) fn of(trace: &Trace, ranges: &[RangeId], nodes: &[u32]) -> Vec<Launch
         .collect();
     rows.sort_by_key(|row| (row.node, std::cmp::Reverse(row.total), row.name));
     rows
+}
+
+/// The ranges of a thread that may be the innermost open one at some later time, as ends and nodes, the last begun
+/// on top. Each outlasts those above it: one that ends no later than another that began behind it is never further in.
+#[derive(Default)]
+struct OpenRanges(Vec<(Nanoseconds, u32)>);
+
+impl OpenRanges {
+    /// Enters the range that begins next.
+    fn begin(&mut self, end: Nanoseconds, node: u32) {
+        while self.0.pop_if(|(earlier, _)| *earlier <= end).is_some() {}
+        self.0.push((end, node));
+    }
+
+    /// The node of the last begun range that hasn't ended. Times only go on.
+    fn innermost(&mut self, at: Nanoseconds) -> Option<u32> {
+        while self.0.pop_if(|(end, _)| *end <= at).is_some() {}
+        self.0.last().map(|(_, node)| *node)
+    }
 }
 
 /// The launches of all tasks that do work, by thread and time.
@@ -106,5 +123,84 @@ fn name_of(trace: &Trace, task: TaskId) -> StringId {
     match trace.tasks.operator()[task.index()] {
         Some(operator) => trace.operators.name()[operator.index()],
         None => trace.tasks.name()[task.index()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use opscope_trace::{ApiCall, ApiCallId, ApiLevel, Process, Range, Task, Thread};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A trace of one thread with ranges and launches at some times, and all of its ranges.
+    fn trace(ranges: &[(i64, i64)], launches: &[i64]) -> (Trace, Vec<RangeId>) {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("x");
+        let process = trace.processes.push(Process { pid: 1, name });
+        let thread = Some(trace.threads.push(Thread { process, tid: 1, name }));
+        let range = |&(start, duration): &(i64, i64)| Range {
+            thread,
+            ..Range::new(name, Nanoseconds(start), Nanoseconds(duration))
+        };
+        let ranges = ranges.iter().map(|row| trace.ranges.push(range(row))).collect();
+        for (place, at) in launches.iter().enumerate() {
+            let (level, start, duration) = (ApiLevel::Runtime, Nanoseconds(*at), Nanoseconds(1));
+            trace.api_calls.push(ApiCall { thread, level, name, start, duration, iteration: None });
+            let launched_by = Some(ApiCallId::from_index(place));
+            let task = Task::new(name, Nanoseconds(2 * place as i64), Nanoseconds(1));
+            trace.tasks.push(Task { launched_by, ..task });
+        }
+        (trace, ranges)
+    }
+
+    /// How long the sums of a trace take, each of whose ranges is a node.
+    fn time_of(ranges: &[(i64, i64)], launches: &[i64]) -> Duration {
+        let (trace, ranges) = trace(ranges, launches);
+        let nodes: Vec<u32> = (0..ranges.len() as u32).collect();
+        let once = || {
+            let begun = Instant::now();
+            assert!(!of(&trace, &ranges, &nodes).is_empty());
+            begun.elapsed()
+        };
+        (0..3).map(|_| once()).min().expect("several")
+    }
+
+    #[test]
+    fn launches_in_deep_nests_take_hardly_longer_than_in_ranges_side_by_side() {
+        let count = 30_000;
+        let launches: Vec<i64> = (0..count).map(|at| 2 * count + at).collect();
+        let deep: Vec<_> = (0..count).map(|at| (at, 10 * count - 2 * at)).collect();
+        let flat: Vec<_> = (0..count).map(|at| (2 * count + at, 1)).collect();
+        let (deep, flat) = (time_of(&deep, &launches), time_of(&flat, &launches));
+        assert!(deep < 8 * flat, "{deep:?} is not near {flat:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_launch_belongs_to_the_last_begun_range_that_has_not_ended(
+            ranges in proptest::collection::vec((0_i64..50, -2_i64..30), 0..20),
+            launches in proptest::collection::vec(-2_i64..80, 0..20),
+        ) {
+            let (trace, ids) = trace(&ranges, &launches);
+            let nodes: Vec<u32> = (0..ids.len() as u32).collect();
+            let mut order: Vec<usize> = (0..ranges.len()).collect();
+            order.sort_by_key(|&place| (ranges[place].0, -ranges[place].1, place));
+            let is_open = |place: usize, at: i64| {
+                let (start, duration) = ranges[place];
+                start <= at && start + duration > at
+            };
+            let mut expected = vec![0; ranges.len()];
+            for at in launches {
+                if let Some(&place) = order.iter().rev().find(|place| is_open(**place, at)) {
+                    expected[place] += 1;
+                }
+            }
+            let mut found = vec![0; ranges.len()];
+            of(&trace, &ids, &nodes).iter().for_each(|row| found[row.node] += row.count);
+            prop_assert_eq!(found, expected);
+        }
     }
 }

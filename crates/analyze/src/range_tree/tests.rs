@@ -1,6 +1,6 @@
 //! Ranges of small traces, as they lie within one another.
 
-use opscope_trace::{ApiCall, ApiLevel, Process, Task, Thread};
+use opscope_trace::{ApiCall, ApiLevel, Device, DeviceKind, Process, Stream, Task, Thread};
 use proptest::prelude::*;
 
 use super::*;
@@ -108,7 +108,7 @@ fn tasks_belong_to_the_innermost_range_that_their_launch_lies_in_wherever_they_r
     for (name, launch, duration) in kernels {
         let name = trace.strings.intern(name);
         // All of them run when no range is open any more.
-        let task = Task::new(name, Nanoseconds((200 + launch as i64) * MS), Nanoseconds(duration * MS));
+        let task = Task::new(name, Nanoseconds((200 + 10 * launch as i64) * MS), Nanoseconds(duration * MS));
         trace.tasks.push(Task { launched_by: Some(opscope_trace::ApiCallId::from_index(launch)), ..task });
     }
     let tree = RangeTree::of(&trace);
@@ -134,6 +134,26 @@ fn tasks_belong_to_the_innermost_range_that_their_launch_lies_in_wherever_they_r
             ("other", 1, 4, vec![("side", 1, 4)]),
         ]
     );
+}
+
+#[test]
+fn operators_on_the_cpu_that_call_one_another_count_once() {
+    let mut trace = trace(1, &[(0, "module", 0, 100)]);
+    let name = trace.strings.intern("cpu");
+    let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name });
+    let thread = Some(ThreadId::from_index(0));
+    let stream = Some(trace.streams.push(Stream { device, number: 0, thread, name }));
+    for (name, start, duration) in [("conv2d", 5, 90), ("convolution", 7, 85), ("mkldnn_convolution", 9, 75)]
+    {
+        let name = trace.strings.intern(name);
+        let task = Task::new(name, Nanoseconds(start * MS), Nanoseconds(duration * MS));
+        trace.tasks.push(Task { stream, ..task });
+    }
+    let tree = RangeTree::of(&trace);
+    let rows: Vec<_> =
+        tree.launched.iter().map(|row| (trace.strings.get(row.name), row.total.0 / MS)).collect();
+    assert_eq!(rows, [("mkldnn_convolution", 75), ("convolution", 10), ("conv2d", 5)]);
+    assert_eq!((tree.nodes[0].tasks, tree.nodes[0].launched.0 / MS), (3, 90));
 }
 
 proptest! {

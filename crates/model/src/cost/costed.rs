@@ -3,6 +3,7 @@
 use opscope_trace::DataType;
 
 use crate::graph::{Graph, Node, ValueId};
+use crate::provenance::Provenance;
 use crate::shapes::{Shapes, TensorShape};
 
 /// A node whose cost is worked out.
@@ -12,6 +13,8 @@ pub(super) struct Costed<'a> {
     pub node: Node<'a>,
     /// The version of the operator's domain.
     pub version: i64,
+    /// The facts about values that are no weights of the file.
+    pub provenance: &'a Provenance,
 }
 
 impl<'a> Costed<'a> {
@@ -95,6 +98,10 @@ impl<'a> Costed<'a> {
     pub fn parameters(&self) -> u64 {
         let stored = |id: &ValueId| {
             let value = self.graph.value(*id);
+            let Provenance { made_values, lists, .. } = self.provenance;
+            if made_values.contains(value.name) || lists.contains(value.name) {
+                return None;
+            }
             let by_node = value.producer.is_some_and(|producer| self.graph.node(producer).is("Constant"));
             let shape = self.shapes.get(*id).filter(|_| value.is_stored() || by_node)?;
             shape.elements().filter(|_| shape.data_type != DataType::Int64)

@@ -179,6 +179,12 @@ impl Assembly {
         }
     }
 
+    /// Adds a stored tensor that the file doesn't have, which makes operators mean what ONNX's do.
+    pub fn made_value(&mut self, tensor: TensorProto) {
+        self.provenance.made_values.insert(tensor.name().to_owned());
+        self.weight(tensor);
+    }
+
     /// Has one name stand for another value.
     pub fn alias(&mut self, name: String, value: String) {
         if name != value {

@@ -57,8 +57,8 @@ impl Window {
         steps.checked_add(self.extent(side)?)?.checked_sub(2 * self.pad[side]).filter(|size| *size > 0)
     }
 
-    /// The size of a side behind pooling, which rounds up unless told otherwise, and starts no window behind the
-    /// end of the image.
+    /// The size of a side behind pooling, which rounds up unless told otherwise. Where either side is padded, no
+    /// window starts behind the end of the image, on both.
     pub fn pooled(&self, side: usize, size: i64, rounds_up: bool) -> Option<i64> {
         let (stride, pad) = (self.stride[side], self.pad[side]);
         let room = size.checked_add(2 * pad)?.checked_sub(self.kernel[side])?;
@@ -67,7 +67,8 @@ impl Window {
         }
         let up = if rounds_up { stride - 1 } else { 0 };
         let pooled = room.checked_add(up)? / stride + 1;
-        let is_behind = pad > 0 && (pooled - 1).checked_mul(stride)? >= size.checked_add(pad)?;
+        let is_padded = self.pad.iter().any(|pad| *pad > 0);
+        let is_behind = is_padded && (pooled - 1).checked_mul(stride)? >= size.checked_add(pad)?;
         Some(if is_behind { pooled - 1 } else { pooled })
     }
 

@@ -86,6 +86,12 @@ fn sizes_follow_caffes_own_rules() {
         ),
         ("type: 'Pooling' pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }", [1, 3, 17, 17]),
         ("type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 round_mode: FLOOR }", [1, 3, 15, 15]),
+        // Padding of one side clips the last window of the other too.
+        (
+            "type: 'Pooling' pooling_param { kernel_h: 2 kernel_w: 1 stride: 2 pad_h: 1 pad_w: 0 }",
+            [1, 3, 17, 16],
+        ),
+        ("type: 'Pooling' pooling_param { kernel_h: 2 kernel_w: 1 stride: 2 }", [1, 3, 16, 17]),
         ("type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", [1, 3, 1, 1]),
         ("type: 'Interp' interp_param { zoom_factor: 2 }", [1, 3, 63, 63]),
         ("type: 'Interp' interp_param { height: 64 width: 65 }", [1, 3, 64, 65]),

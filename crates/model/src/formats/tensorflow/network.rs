@@ -249,6 +249,10 @@ impl Network {
         if let Some(constant) = self.constants.get(&name)
             && !self.assembly.has(&name)
         {
+            // Weights are no integers of 32 bits, and quantized ones have types of their own.
+            if constant.data_type == DataType::Int32 {
+                self.assembly.provenance.lists.insert(name.clone());
+            }
             self.assembly.weight(constant.tensor(&name));
         }
         name
@@ -284,7 +288,7 @@ impl Network {
     pub fn list(&mut self, name: &str, values: &[i64]) -> String {
         let mut tensor = assembly::weight(name, DataType::Int64, &[values.len() as i64]);
         tensor.int64_data = values.to_vec();
-        self.assembly.weight(tensor);
+        self.assembly.made_value(tensor);
         name.to_owned()
     }
 
@@ -301,7 +305,7 @@ impl Network {
     pub fn number(&mut self, name: &str, value: f32) -> String {
         let mut tensor = assembly::weight(name, DataType::Float32, &[]);
         tensor.float_data = vec![value];
-        self.assembly.weight(tensor);
+        self.assembly.made_value(tensor);
         name.to_owned()
     }
 

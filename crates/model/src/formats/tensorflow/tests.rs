@@ -57,6 +57,7 @@ fn images_stay_in_one_order_from_operator_to_operator() {
     assert_eq!((cost("conv").flops, cost("conv").parameters), (Some(2 * 8 * 81 * 27), 3 * 3 * 3 * 8));
     assert_eq!((cost("deep").flops, cost("deep").parameters), (Some(2 * 8 * 81 * 9), 9 * 8));
     assert_eq!(cost("fc").flops, Some(2 * 8 * 10));
+    assert_eq!(cost("relu").parameters, 0, "the file has no bounds of Relu6");
 }
 
 #[test]
@@ -171,6 +172,20 @@ fn operators_without_a_like_keep_their_names_and_are_told() {
     assert_eq!((node.op_type, node.domain), ("MyOwnOp", DOMAIN));
     assert!(model.provenance().losses[0].contains("own (MyOwnOp)"), "{:?}", model.provenance().losses);
     assert_eq!(types(&model), ["own MyOwnOp", "read Relu"]);
+}
+
+#[test]
+fn lists_of_sizes_are_no_parameters() {
+    let model = load(graph(&[
+        made::Node::placeholder("x", &[1, 4]),
+        made::Node::integers("sizes", &[2, 2], false),
+        made::Node::constant("weights", &[3], 0.5),
+        made::Node::new("own", "MyOwnOp", &["x", "sizes", "weights"]),
+    ]))
+    .unwrap();
+    let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+    let own = model.graph().node_by_name("own").unwrap().id;
+    assert_eq!(Cost::of(&model, &shapes, own).parameters, 3);
 }
 
 #[test]

@@ -89,10 +89,24 @@ impl Network<'_> {
                     self.unfit.add(|| found.name.clone());
                 }
             }
+            self.note(tensor, &name);
             self.assembly.weight(weight);
         }
         self.constants.insert((tensor, order, rank), name.clone());
         Ok(name)
+    }
+
+    /// Notes which values are no weights, and which the file has packed.
+    fn note(&mut self, tensor: usize, name: &str) {
+        let found = &self.tensors[tensor];
+        let provenance = &mut self.assembly.provenance;
+        // The biases of quantized operators have scales.
+        if found.data_type == DataType::Int32 && !found.is_quantized() {
+            provenance.lists.insert(name.to_owned());
+        }
+        if found.is_sparse {
+            provenance.packed.insert(name.to_owned(), found.data.len() as u64);
+        }
     }
 
     fn unpack(
@@ -156,14 +170,14 @@ impl Network<'_> {
         let name = self.fresh(format!("{label}:places"));
         let mut stored = assembly::weight(&name, DataType::Int32, &[values.len() as i64]);
         stored.int32_data = values.iter().map(|value| i32::try_from(*value).unwrap_or_default()).collect();
-        self.assembly.weight(stored);
+        self.assembly.made_value(stored);
         name
     }
 
     /// A stored list of integers.
     pub fn list(&mut self, label: &str, word: &str, values: &[i64]) -> String {
         let name = self.fresh(format!("{label}:{word}"));
-        self.assembly.weight(assembly::list(&name, values));
+        self.assembly.made_value(assembly::list(&name, values));
         name
     }
 }

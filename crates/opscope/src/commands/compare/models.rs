@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_analyze::{NodeNames, REFORMAT, operator_kind};
+use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
 use opscope_model::{Model, NodeId, Pairing};
 use opscope_say::say;
 use opscope_trace::Trace;
@@ -53,7 +53,7 @@ impl Models {
     pub fn of(models: [Option<(&Path, &Model)>; 2], profiles: [&Trace; 2]) -> Self {
         let paths = models.map(|model| model.map(|(path, _)| path));
         let models = models.map(|model| model.map(|(_, model)| model));
-        let mut names = models.map(made_of);
+        let mut names = models.map(names_told);
         let mut pairing = None;
         let mut common = None;
         let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
@@ -132,12 +132,26 @@ impl Models {
     }
 }
 
-/// The nodes that the operators of a converted model were made of.
-fn made_of(model: Option<&Model>) -> NodeNames {
+/// The nodes that the operators of a converted model were made of, and those that come before them.
+fn names_told(model: Option<&Model>) -> NodeNames {
     let origins = model.into_iter().flat_map(|model| &model.provenance().origins);
     let named = origins.filter(|(_, origin)| !origin.names.is_empty());
     let made_of = named.map(|(name, origin)| (name.clone(), origin.names.clone())).collect();
-    NodeNames { made_of, same_as: HashMap::new() }
+    NodeNames { made_of, same_as: HashMap::new(), nodes: model.map(graph_of).unwrap_or_default() }
+}
+
+/// The nodes of a model by name, each with those that come before it.
+fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
+    let graph = model.graph();
+    let mut nodes: HashMap<String, ModelNode> = HashMap::new();
+    for node in graph.nodes() {
+        let producers = node.reads().filter_map(|value| graph.value(value).producer);
+        let sources = producers.map(|producer| graph.node(producer).name.to_owned());
+        let known = nodes.entry(node.name.to_owned()).or_default();
+        known.op_type = node.op_type.to_owned();
+        known.sources.extend(sources);
+    }
+    nodes
 }
 
 /// The names by which a node is known: those of the nodes that it was made of, or else its own.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
-use opscope_model::{Dim, Model, ModelKind, StatedValue};
+use opscope_model::{Dim, Model, ModelKind, Provenance, StatedValue};
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Attribution, DataType, FactValue, ProfileFormat, Trace, units};
 use serde_json::{Map, Value, json};
@@ -221,7 +221,9 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
         }
     }
     let (mut tensors, mut elements, mut bytes) = (0_usize, 0_u64, 0_u64);
-    for declared in graph.values().filter(|value| value.is_stored()).filter_map(|value| value.declared()) {
+    let Provenance { made_values, packed, .. } = model.provenance();
+    for value in graph.values().filter(|value| value.is_stored() && !made_values.contains(value.name)) {
+        let Some(declared) = value.declared() else { continue };
         let sizes = declared.dims.unwrap_or_default();
         let size = sizes.iter().try_fold(1_u64, |product, dim| match dim {
             Dim::Known(size) => product.checked_mul(*size),
@@ -230,7 +232,8 @@ pub fn of_model(model: &Model, facts: &mut Facts) {
         let Some(size) = size else { continue };
         tensors += 1;
         elements = elements.saturating_add(size);
-        bytes = bytes.saturating_add(declared.data_type.bytes(size).unwrap_or(0));
+        let in_file = packed.get(value.name).copied().or_else(|| declared.data_type.bytes(size));
+        bytes = bytes.saturating_add(in_file.unwrap_or(0));
     }
     let text = say!("{elements} in {}, {}", count(tensors, "tensor"), units::bytes(bytes as f64));
     facts.add(

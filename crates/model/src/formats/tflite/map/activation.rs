@@ -70,7 +70,7 @@ fn number(net: &mut Network, label: &str, word: &str, tensor: usize, value: f32)
         // Of other types the bound is there without its value.
         _ => {}
     }
-    net.assembly.weight(stored);
+    net.assembly.made_value(stored);
     name
 }
 

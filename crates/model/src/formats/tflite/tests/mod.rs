@@ -359,6 +359,46 @@ fn a_packed_filter_is_unpacked_in_the_order_in_which_it_is_read() {
 }
 
 #[test]
+fn parameters_are_weights_of_the_file_and_neither_lists_nor_bounds() {
+    let (read, shapes) = sound(small());
+    let parameters = |read: &Model, shapes: &Shapes, node: &str| {
+        Cost::of(read, shapes, read.graph().node_by_name(node).unwrap().id).parameters
+    };
+    assert_eq!(parameters(&read, &shapes, "conv/Relu6:Clip"), 0);
+    assert!(parameters(&read, &shapes, "conv/Relu6") > 0);
+    // SPACE_TO_BATCH_ND stays an operator of the format, with its lists of 32 bits.
+    let lists = [
+        Tensor::new("x", &[1, 4, 4, 3]),
+        Tensor::ints("block", &[2, 2]),
+        Tensor { dims: vec![2, 2], ..Tensor::ints("pads", &[0, 0, 0, 0]) },
+        Tensor::new("y", &[4, 2, 2, 3]),
+    ];
+    let read = Model::from_any_bytes(single(38, &lists, (0, Table::new())).into()).unwrap();
+    let shapes = Shapes::infer(&read, &Bindings::new()).unwrap();
+    assert_eq!(parameters(&read, &shapes, "y"), 0);
+}
+
+#[test]
+fn a_sparse_filter_has_the_bytes_that_the_file_has() {
+    let sparse = Tensor {
+        data: vec![0; 4 * 5],
+        fields: vec![(6, Field::Table(Table::new()))],
+        ..Tensor::new("sparse", &[2, 3, 3, 3])
+    };
+    let tensors = [
+        Tensor::new("x", &[1, 4, 4, 3]),
+        sparse,
+        Tensor::new("filter", &[2, 3, 3, 3]),
+        Tensor::new("y", &[1, 4, 4, 2]),
+    ];
+    let operators =
+        [Operator::new(124, &[1], &[2]), Operator::new(3, &[0, 2], &[3]).with(1, ints(&[(1, 1), (2, 1)]))];
+    let (read, _) = sound(file(&model(&tensors, &operators, &[0], &[3])));
+    let stored = read.graph().values().find(|value| value.is_stored()).unwrap();
+    assert_eq!(read.provenance().packed.get(stored.name), Some(&20));
+}
+
+#[test]
 fn open_sizes_are_as_the_file_would_run_and_follow_when_others_are_bound() {
     let open = |name: &str, dims: &[i32]| {
         let signature = [&[-1], &dims[1..]].concat();

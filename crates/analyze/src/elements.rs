@@ -1,0 +1,51 @@
+//! How many elements operators work on, as far as a profile tells.
+
+use opscope_trace::{OperatorId, TensorId, Trace};
+
+/// Whether the outputs of two operators of a profile may be of the same elements: as many, but for what layouts fill
+/// up. Where outputs of either aren't known, they may.
+pub fn may_have_same_elements(trace: &Trace, a: OperatorId, b: OperatorId) -> bool {
+    let known = |tensor: TensorId| {
+        let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
+        let layout = trace.tensors.layout()[tensor.index()];
+        Some(elements(shape, layout.map(|layout| trace.strings.get(layout))))
+    };
+    let (a, b) = (trace.operators.get(a), trace.operators.get(b));
+    let overlap = |(a, b): (Elements, Elements)| a.0 <= b.1 && b.0 <= a.1;
+    let mut outputs = a.outputs().map(known);
+    let is_unknown = a.outputs().next().is_none() || b.outputs().next().is_none();
+    is_unknown || outputs.any(|a| b.outputs().map(known).any(|b| a.zip(b).is_none_or(overlap)))
+}
+
+/// How many elements a value has at least and at most: layouts in blocks fill the last block up.
+type Elements = (i64, i64);
+
+fn elements(shape: &[i64], layout: Option<&str>) -> Elements {
+    /// Sizes of blocks of channels.
+    const BLOCKS: [i64; 4] = [4, 8, 16, 32];
+    let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, size| product.saturating_mul(*size));
+    let blocks = match layout {
+        // Blocks of both sides of a matrix, which are the last two dimensions.
+        Some(layout) if layout.starts_with("FRACTAL") => 2,
+        Some(layout) => usize::from(layout.contains("C0")),
+        None => usize::from(shape.len() > 4 && shape.last().is_some_and(|last| BLOCKS.contains(last))),
+    };
+    let all = product(shape);
+    (all / product(&shape[shape.len().saturating_sub(blocks)..]).max(1), all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_channels_may_be_filled_up_and_other_sizes_are_as_they_are() {
+        assert_eq!(elements(&[1, 1, 16, 16, 16], Some("NC1HWC0")), (256, 4_096));
+        assert_eq!(elements(&[1, 1, 16, 16, 16], None), (256, 4_096));
+        assert_eq!(elements(&[1, 1, 16, 16, 16], Some("NCDHW")), (4_096, 4_096));
+        assert_eq!(elements(&[63, 1, 16, 16], Some("FRACTAL_NZ")), (63, 16_128));
+        assert_eq!(elements(&[1, 8, 16, 16], Some("NCHW")), (2_048, 2_048));
+        assert_eq!(elements(&[i64::MAX, i64::MAX], None), (i64::MAX, i64::MAX));
+        assert_eq!((elements(&[], Some("FRACTAL_NZ")), elements(&[0, 16], Some("C0"))), ((1, 1), (0, 0)));
+    }
+}
