@@ -193,6 +193,9 @@ fn ranks_of_our_own_sample_give_what_the_vendors_program_makes_of_them() {
         ("freq_analysis", &[]),
         ("ep_load_balance", &[]),
         ("free_analysis", &["--top_num", "3"]),
+        ("slow_rank", &["--rank_list", "0,1,2,3,5,6,7"]),
+        ("slow_link", &["--rank_list", "0,1,2,4,5,6,7"]),
+        ("slow_link", &["--top_num", "1"]),
         ("communication_bottleneck", &["--rank_id", "3", "--top_num", "12"]),
     ] {
         let input = input("db");

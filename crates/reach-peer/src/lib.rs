@@ -190,7 +190,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         Mode::HcclSum => collectives::sum(&ranks, options, &database).map(|()| true)?,
         Mode::CannApiSum => calls::sum(&ranks, options, &database).map(|()| true)?,
         Mode::SlowRank => slow::ranks(&ranks, &database)?,
-        Mode::SlowLink => slow::links(&ranks, &database)?,
+        Mode::SlowLink => slow::links(&ranks, options.top, &database)?,
         Mode::FreqAnalysis => frequency::analyze(&ranks, &database)?,
         Mode::EpLoadBalance => experts::balance(&ranks, &database)?,
         Mode::FreeAnalysis => idle::analyze(&ranks, options.top, &database)?,

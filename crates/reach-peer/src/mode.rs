@@ -139,7 +139,7 @@ impl Mode {
 
     /// Whether it can do with some of the ranks.
     pub fn chooses_ranks(self) -> bool {
-        self.chooses_step() || self == Self::ExportSummary
+        self.chooses_step() || [Self::ExportSummary, Self::SlowRank, Self::SlowLink].contains(&self)
     }
 
     /// Whether it can do with one step.

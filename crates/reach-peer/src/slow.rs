@@ -85,6 +85,9 @@ const DIXON: [f64; 97] = [
 /// Deviations from the mean above which a value strays, where there are too many for Dixon's test.
 const DEVIATIONS: f64 = 3.0;
 
+/// How many kinds of collectives `slow_link` sums up.
+const USUAL_TOP: usize = 15;
+
 /// The kinds of durations below which nothing is said: too few to tell one from the others.
 const FEWEST_KINDS: usize = 4;
 
@@ -223,12 +226,13 @@ fn alike(kind: &str, parts: i64, size: i64) -> String {
     format!("{kind}{parts}_{size}")
 }
 
-/// Writes the kinds of collectives whose times stray, and all of these: `slow_link`. Returns whether there are any;
+/// Writes the kinds of collectives whose times stray, those first that do most, and all collectives of these kinds:
+/// `slow_link`. Sends and receives are no part of it. Returns whether there are any;
 /// without, nothing is written.
 ///
 /// # Errors
 /// When the result can't be written.
-pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
+pub fn links(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
     let mut instances: HashMap<InstanceKey, Instance> = HashMap::new();
     let mut sizes: HashMap<InstanceKey, Vec<Size>> = HashMap::new();
@@ -258,7 +262,11 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
         },
     );
     let mut kinds: BTreeMap<String, Alike> = BTreeMap::new();
-    for (key, instance) in instances.iter().filter(|(_, instance)| instance.parts > 1) {
+    let is_between_two = |name: u32| {
+        let name = names.text(name);
+        name.contains("send") || name.contains("receive")
+    };
+    for (key, instance) in instances.iter().filter(|((name, _), _)| !is_between_two(*name)) {
         for (kind, size, parts) in &sizes[key] {
             let name = alike(names.text(*kind), instance.parts, *size);
             let kind = kinds.entry(name).or_default();
@@ -286,7 +294,7 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     slow.sort_by(|a, b| b.2.total_cmp(&a.2));
     Output::write(path, |output| {
         let mut table = output.table(&LINKS)?;
-        for (name, it, offset, longest, shortest) in &slow {
+        for (name, it, offset, longest, shortest) in slow.iter().take(top.unwrap_or(USUAL_TOP)) {
             let (least, greatest, sum) = (it.least as i64, it.greatest as i64, it.sum as i64);
             let (first, median, third) = (it.first_quartile, it.median, it.third_quartile);
             let (count, mean, deviation) = (it.count as i64, it.mean, it.deviation);
@@ -304,7 +312,7 @@ pub fn links(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
                 let name = alike(names.text(kind), parts, bytes);
                 slow.iter().any(|(slow, ..)| *slow == name)
             });
-            if *is_slow {
+            if *is_slow && !is_between_two(key.0) {
                 let [name, group, kind, data_type] =
                     [key.0, key.1, kind, data_type].map(|number| names.text(number));
                 table.row((rank, group, duration, name, kind, data_type, bytes, transfer, parts))?;

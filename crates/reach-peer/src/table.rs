@@ -1,7 +1,7 @@
 //! Databases of results, `cluster_analysis.db` and those of ranks: tables that a mode adds or writes anew, whole or
 //! not at all.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -65,6 +65,14 @@ pub struct Output {
     database: Connection,
 }
 
+/// Keeps the folder of a database to oneself as long as the value lives: two modes that read and replace the same one at
+/// a time would lose one's tables. Where the system locks no folders, nobody is kept out.
+fn hold(path: &Path) -> Option<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = File::open(folder).ok()?;
+    folder.lock().is_ok().then_some(folder)
+}
+
 impl Output {
     /// Writes tables into a database. Tables of other names that it has already stay.
     ///
@@ -84,6 +92,7 @@ impl Output {
         fill: impl FnOnce(&Self) -> rusqlite::Result<()>,
     ) -> Result<(), PeerError> {
         let failed = |source| PeerError::Database { path: path.to_owned(), source };
+        let _held = hold(path);
         opscope_files::replace_atomically(path, |draft| {
             if source.is_file() {
                 // Its content alone: the mode is that of every result.

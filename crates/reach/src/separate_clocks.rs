@@ -4,6 +4,7 @@
 //! different times. A collective that all leave together ends at one moment; where its ends on two ranks of a host are
 //! apart, always by the same time, these ranks have two clocks, and are taken for two hosts.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::median;
@@ -110,8 +111,8 @@ fn spread(from: usize, ahead: &Ahead, offsets: &mut BTreeMap<usize, f64>) {
         let own = offsets[&rank];
         for (&(a, b), &difference) in ahead.iter().filter(|(pair, _)| pair.0 == rank || pair.1 == rank) {
             let (other, offset) = if a == rank { (b, own + difference) } else { (a, own - difference) };
-            if !offsets.contains_key(&other) {
-                offsets.insert(other, offset);
+            if let Entry::Vacant(place) = offsets.entry(other) {
+                place.insert(offset);
                 open.push(other);
             }
         }

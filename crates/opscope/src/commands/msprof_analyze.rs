@@ -91,8 +91,8 @@ struct Cluster {
     #[arg(long = "step_id", value_name = "N", allow_negative_numbers = true)]
     step: Option<i64>,
 
-    /// How many collectives hccl_sum lists [default: 15], communication_bottleneck looks at [default: 10], and idle
-    /// stretches of each rank free_analysis [default: 10]
+    /// How many collectives hccl_sum lists and kinds of them slow_link [default: 15], communication_bottleneck looks at
+    /// [default: 10], and idle stretches of each rank free_analysis [default: 10]
     #[arg(long = "top_num", value_name = "N")]
     top: Option<usize>,
 
@@ -215,10 +215,11 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
     if cluster.into_input && !cluster.mode.adds_to_ranks() {
         return refused(format!("--into-input belongs to {}, not to {name}", names_of(Mode::adds_to_ranks)));
     }
-    let has_top = [Mode::HcclSum, Mode::FreeAnalysis, Mode::CommunicationBottleneck].contains(&cluster.mode);
+    let with_top = [Mode::HcclSum, Mode::SlowLink, Mode::FreeAnalysis, Mode::CommunicationBottleneck];
+    let has_top = with_top.contains(&cluster.mode);
     if cluster.top.is_some() && !has_top {
         return refused(format!(
-            "--top_num belongs to hccl_sum, free_analysis and communication_bottleneck, not to {name}"
+            "--top_num belongs to hccl_sum, slow_link, free_analysis and communication_bottleneck, not to {name}"
         ));
     }
     if cluster.rank.is_some() && cluster.mode != Mode::CommunicationBottleneck {

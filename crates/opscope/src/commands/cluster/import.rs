@@ -105,7 +105,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let set = arguments.output.display().to_string();
     match arguments.json {
         true => terminal.print(&cluster::imported_json(&imported, &set, &arguments.run).to_text()?)?,
-        false => terminal.print(&cluster::imported_text(&imported, &set, terminal.width()))?,
+        false => terminal.print(&cluster::imported_text(&imported, options.keep, &set, terminal.width()))?,
     }
     Ok(Exit::Done)
 }

@@ -93,6 +93,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         }
         (_, Some((a, b)), _) => {
             let found = suspects_of_link(&findings, a, b);
+            if found.is_empty() && !exchange(&findings, a, b) {
+                bail!(UsageError(say!(
+                    "the profiles tell nothing of a link from rank {a} to rank {b}; opscope cluster comm --matrix lists \
+                     those that they tell of"
+                )));
+            }
             about(&findings, &found, &say!("the link {a} → {b}"), asked, form)?
         }
         (_, _, Some(host)) => about_host(&findings, host, asked, form)?,
@@ -108,6 +114,16 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     terminal.print(&text)?;
     Ok(Exit::Done)
+}
+
+/// Whether any traffic from a rank to another was recorded.
+fn exchange(findings: &Findings, from: u32, to: u32) -> bool {
+    let run = &findings.run;
+    run.links.iter().any(|(_, link)| {
+        let group = run.groups.iter().find(|group| group.key == link.group_key);
+        let rank = |place: u32| group.and_then(|group| group.ranks.get(place as usize).copied());
+        rank(link.src) == Some(from) && rank(link.dst) == Some(to)
+    })
 }
 
 /// The evidence against the first of some suspects, and that the others stand for it.

@@ -1,6 +1,6 @@
 //! The outcome of an import.
 
-use opscope_reach::Imported;
+use opscope_reach::{Imported, Keep};
 use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::report::{Envelope, Table, TableCell, TableColumn, count};
 use crate::terminal::{bold, dim, printable};
 
 /// The ranks and tables that came in, and what is missing.
-pub fn imported_text(imported: &Imported, set: &str, width: Option<u16>) -> String {
+pub fn imported_text(imported: &Imported, keep: Keep, set: &str, width: Option<u16>) -> String {
     let mut text = match imported.ranks.len() {
         0 => word("Nothing new").to_owned(),
         new => say!("{} imported", bold(&count(new, "rank"))),
@@ -40,7 +40,12 @@ pub fn imported_text(imported: &Imported, set: &str, width: Option<u16>) -> Stri
     if let Some(why) = &imported.why_not_whole {
         text.push_str(&say!("\nWithout the tables over all ranks: {}\n", printable(why)));
     }
-    text.push_str(&dim(&say!("\nMore: opscope cluster {}\n", printable(set))));
+    let more = match keep {
+        // Everything else is found by collectives, which it hasn't.
+        Keep::Summary => say!("\nMore: opscope cluster sql {} \"SELECT * FROM steps\"\n", printable(set)),
+        _ => say!("\nMore: opscope cluster {}\n", printable(set)),
+    };
+    text.push_str(&dim(&more));
     text
 }
 
