@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use opscope_formats::reading::Stop;
 use opscope_trace::{
     DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
-    StringId, StringTable, Task, TaskId, Trace,
+    StreamId, StringId, StringTable, Task, TaskId, Trace,
 };
 
+use super::streamless::Streamless;
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{aicpu, mindspore, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
@@ -98,6 +99,8 @@ pub(crate) struct Kernels {
     metrics: Vec<Vec<(String, String)>>,
     /// For each table that was read, whether it has a column of devices.
     names_devices: Vec<bool>,
+    /// For each table that was read, whether it has a column of streams, which are those of a device.
+    names_streams: Vec<bool>,
     values: Pool<f64>,
 }
 
@@ -106,6 +109,7 @@ impl Kernels {
     pub(super) fn read(&mut self, text: &[u8], header: &Header, stop: &Stop) {
         let columns = Columns::new(header);
         self.names_devices.push(columns.device.is_some());
+        self.names_streams.push(columns.stream.is_some());
         let Self { texts, rows, losses, metrics, values, .. } = self;
         let table = metrics.len();
         metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
@@ -135,6 +139,7 @@ impl Kernels {
     /// Adds a table of tasks on one device of which nothing was measured.
     pub(super) fn begin_table(&mut self) -> NewTable<'_> {
         self.names_devices.push(true);
+        self.names_streams.push(false);
         self.metrics.push(Vec::new());
         NewTable { table: self.metrics.len() - 1, kernels: self }
     }
@@ -180,6 +185,11 @@ impl Kernels {
         self.names_devices[row.table]
     }
 
+    /// Whether the table of a row tells something of where its tasks ran, so that all of them are on a device.
+    fn is_placed(&self, row: &Kernel) -> bool {
+        self.names_devices[row.table] || self.names_streams[row.table]
+    }
+
     /// Places the tasks of tables that tell no devices.
     pub fn place_on(&mut self, device: u32) {
         for row in self.rows.iter_mut().filter(|row| !self.names_devices[row.table]) {
@@ -200,7 +210,8 @@ impl Kernels {
         for kernel in stop.within(&self.rows) {
             let task = entry.task(&mut trace, &self.texts, kernel, zero);
             let iteration = iterations.get(&step_of(kernel)).copied();
-            let task = trace.tasks.push(Task { iteration, ..task });
+            let stream = entry.stream_of(&mut trace, self, kernel, &task);
+            let task = trace.tasks.push(Task { iteration, stream, ..task });
             self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
         self.losses.report(&mut trace);
@@ -338,6 +349,7 @@ pub(super) fn step_of(kernel: &Kernel) -> Step {
 #[derive(Default)]
 pub(super) struct Entry {
     places: Places,
+    streamless: Streamless,
     operators: Operators,
     /// For each table the metrics of its columns.
     metrics: Vec<Vec<MetricId>>,
@@ -369,6 +381,23 @@ impl Entry {
             wait: kernel.wait,
             ..Task::new(name, kernel.start - zero, kernel.duration)
         }
+    }
+
+    /// The stream of the task of a row, or the one that stands for those without any on its device; only for tasks
+    /// that no other file places.
+    pub fn stream_of(
+        &mut self,
+        trace: &mut Trace,
+        kernels: &Kernels,
+        kernel: &Kernel,
+        task: &Task,
+    ) -> Option<StreamId> {
+        if task.stream.is_some() || !kernels.is_placed(kernel) {
+            return task.stream;
+        }
+        let device = self.places.device(trace, DeviceKind::Npu, kernel.device, "");
+        let named = (kernels.texts.get(kernel.name), task.unit);
+        Some(self.streamless.find(trace, &mut self.places, device, named))
     }
 
     /// The operator of a row; none for tasks that only handle streams or copy memory.

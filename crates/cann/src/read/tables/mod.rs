@@ -20,6 +20,7 @@ mod kernels;
 pub(super) mod mindspore;
 mod others;
 mod stated;
+mod streamless;
 pub(super) mod table;
 mod translated;
 
