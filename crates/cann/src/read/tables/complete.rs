@@ -15,6 +15,7 @@ use super::kernels::{Kernel, Kernels};
 /// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
 /// name, start and stream; those without a task in the trace are counted. Ends early where `stop` is wanted.
 pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels, stop: &Stop) {
+    kernels.name_models(trace);
     let rows = rows_by_task(trace, kernels, stop);
     let metrics = kernels.enter_metrics(trace);
     let readings = std::mem::take(&mut trace.readings);

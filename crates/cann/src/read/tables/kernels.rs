@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
+    DeviceKind, Iteration, LossKind, MetricId, Model, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
     StreamId, StringId, StringTable, Task, TaskId, Trace,
 };
 
@@ -72,6 +72,8 @@ pub(super) struct Kernel {
     /// The number of the task within its stream.
     pub number: Option<u32>,
     pub model: Option<u64>,
+    /// Empty where the table tells no names of models.
+    model_name: StringId,
     pub step: Option<u32>,
     pub inputs: Side,
     pub outputs: Side,
@@ -214,8 +216,24 @@ impl Kernels {
             let task = trace.tasks.push(Task { iteration, stream, ..task });
             self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
+        self.name_models(&mut trace);
         self.losses.report(&mut trace);
         trace
+    }
+
+    /// Gives the models of a trace that have no names those that the tables tell.
+    pub(super) fn name_models(&self, trace: &mut Trace) {
+        let mut names: BTreeMap<u64, StringId> = BTreeMap::new();
+        for kernel in self.rows.iter().filter(|kernel| !self.texts.get(kernel.model_name).is_empty()) {
+            kernel.model.map(|model| names.entry(model).or_insert(kernel.model_name));
+        }
+        for id in trace.models.ids() {
+            let row = trace.models.get(id);
+            if let Some(name) = names.get(&row.number).filter(|_| trace.strings.get(row.name).is_empty()) {
+                let name = trace.strings.intern(self.texts.get(*name));
+                trace.models.set(id, Model { name, ..row });
+            }
+        }
     }
 
     /// Notes what was measured of the task of a row.
@@ -298,6 +316,7 @@ impl NewTable<'_> {
             stream: task.stream,
             number: None,
             model: None,
+            model_name: nothing,
             step: None,
             inputs: no_side,
             outputs: no_side,
@@ -436,6 +455,7 @@ struct Columns {
     stream: Option<Column>,
     number: Option<Column>,
     model: Option<Column>,
+    model_name: Option<Column>,
     step: Option<Column>,
     inputs: [Option<Column>; 3],
     outputs: [Option<Column>; 3],
@@ -464,6 +484,7 @@ impl Columns {
             stream: header.find(&[op_summary::STREAM, task_time::STREAM]),
             number: header.find(&[op_summary::TASK, task_time::TASK]),
             model: header.find(&[op_summary::MODEL]),
+            model_name: header.find(&[op_summary::MODEL_NAME]),
             step: header.find(&[other::STEP, op_summary::INFERENCE]),
             inputs: [op_summary::INPUT_SHAPES, op_summary::INPUT_TYPES, op_summary::INPUT_FORMATS]
                 .map(|name| header.find(&[name])),
@@ -484,9 +505,9 @@ impl Columns {
             columns.stream,
             columns.number,
             columns.model,
+            columns.model_name,
             columns.step,
             columns.state,
-            header.find(&[op_summary::MODEL_NAME]),
         ];
         let known: Vec<Column> = (singles.into_iter().chain(columns.inputs).chain(columns.outputs))
             .chain(WITHOUT_PLACE.map(|name| header.find(&[name])))
@@ -536,6 +557,7 @@ impl Columns {
             stream: row.number(self.stream),
             number: row.number(self.number).and_then(|number| u32::try_from(number).ok()),
             model: row.number(self.model).filter(|model| *model != vocabulary::NONE),
+            model_name: text(self.model_name),
             step: row.number(self.step).and_then(|step| u32::try_from(step).ok()),
             inputs,
             outputs,
@@ -543,5 +565,20 @@ impl Columns {
             table: 0,
             values: Span::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_have_the_names_that_a_table_tells() {
+        let table = "Model Name,Model ID,Stream ID,Infer ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n\
+            net,7,2,1,conv,Conv2D,AI_CORE,0,10\nother,9,2,1,conv,Conv2D,AI_CORE,20,10\nN/A,3,2,1,mm,MatMul,AI_CORE,40,10\n";
+        let trace = super::super::read(table.as_bytes(), &Stop::default()).unwrap();
+        let models: Vec<_> =
+            trace.models.iter().map(|(_, row)| (row.number, trace.strings.get(row.name))).collect();
+        assert_eq!(models, [(7, "net"), (9, "other"), (3, "")]);
     }
 }
