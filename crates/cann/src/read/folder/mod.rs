@@ -278,13 +278,18 @@ impl Reading<'_> {
     fn add_steps(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
-            match tables::read_steps(&self.open(path)?, self.stop) {
+            let text = self.open(path)?;
+            match tables::read_steps(&text, self.stop) {
                 Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
                 Ok(table) => {
                     steps.push(table);
                     self.fates.read(path, "begin and end of inferences");
                 }
-                Err(error) => self.note_unread(path, error),
+                // Those of 2022 tell how long inferences took, and not when.
+                Err(error) => match tables::read_stated(&text, Stated::StepTimes, self.stop) {
+                    Ok(figures) => self.append(trace, path, &figures),
+                    Err(_) => self.note_unread(path, error),
+                },
             }
         }
         complete::add_iterations(trace, &steps);

@@ -17,11 +17,13 @@ const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profile
 const SAMPLES: [&str; 3] = ["memory_record", "npu_module_mem", "npu_mem"];
 
 /// The tables that sum up.
-const STATED: [Stated; 8] = [
+const STATED: [Stated; 10] = [
     Stated::Steps,
     Stated::OperatorTypes,
     Stated::CollectiveTypes,
     Stated::Calls,
+    Stated::AclCalls,
+    Stated::RuntimeCalls,
     Stated::FrameworkCalls,
     Stated::Allocations,
     Stated::PlannedMemory,
