@@ -153,6 +153,13 @@ pub(in crate::read) fn add_counters(trace: &mut Trace, table: &Trace) -> bool {
     true
 }
 
+/// Adds the ranges and marks of a table; says whether the two could be brought together.
+pub(in crate::read) fn add_ranges(trace: &mut Trace, table: &Trace) -> bool {
+    let is_empty = table.ranges.is_empty();
+    let shift = shift_into(trace, table).or(is_empty.then_some(Nanoseconds::ZERO));
+    shift.map(|shift| trace.append(table, shift)).is_some()
+}
+
 /// The offset that makes a table's times the trace's; `None` where their clocks differ.
 fn shift_into(trace: &Trace, table: &Trace) -> Option<Nanoseconds> {
     match (table.clock.unix_zero, trace.clock.unix_zero) {

@@ -144,6 +144,20 @@ pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     Ok(others::read_iterations(text, &header.ok_or_else(|| not_a_table(text))?, stop))
 }
 
+/// Reads a table of ranges.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_ranges(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Ranges));
+    Ok(others::read_ranges(text, &header.ok_or_else(|| not_a_table(text))?, stop))
+}
+
+/// Whether text that begins so is a table of which a trace can be made; its first line must be whole.
+pub(super) fn is_read(head: &[u8]) -> bool {
+    read_header(head).and_then(|header| Kind::of(&header)).is_some_and(|kind| kind != Kind::NoTrace)
+}
+
 /// Reads a table of figures, of the kind that is given.
 ///
 /// # Errors
