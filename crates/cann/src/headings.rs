@@ -372,6 +372,44 @@ pub(crate) mod written {
         ["Device_id", "Netcard Speed(KB/s)", "Peak Used Speed(KB/s)", "Recommend Speed(KB/s)"];
 }
 
+/// Sums of AscendCL's calls as they were in 2022, which are only read.
+pub(crate) mod acl_statistic {
+    pub(crate) const NAME: &str = "Name";
+    pub(crate) const KIND: &str = "Type";
+    pub(crate) const SHARE: &str = "Time(%)";
+    pub(crate) const PROCESS: &str = "Process ID";
+    pub(crate) const THREAD: &str = "Thread ID";
+}
+
+/// Sums of the runtime's calls as they were in 2022, which are only read.
+pub(crate) mod runtime_api {
+    pub(crate) const NAME: &str = "Name";
+    pub(crate) const STREAM: &str = "Stream ID";
+    pub(crate) const TOTAL: &str = "Time(ns)";
+    pub(crate) const COUNT: &str = "Calls";
+    pub(crate) const MEAN: &str = "Avg(ns)";
+    pub(crate) const LEAST: &str = "Min(ns)";
+    pub(crate) const MOST: &str = "Max(ns)";
+}
+
+/// The table of inferences of 2022, where it differs: ends are ticks of the device's counter, times microseconds.
+pub(crate) mod step_trace_2022 {
+    pub(crate) const END: &str = "Iteration End";
+}
+
+/// The times of ranges in tables of 2022, which are only read.
+pub(crate) mod msprof_tx_2022 {
+    pub(crate) const START: &str = "Start_time(ns)";
+    pub(crate) const END: &str = "End_time(ns)";
+}
+
+/// Single calls in tables of 2022, of whose begins no unit is told.
+pub(crate) mod calls_2022 {
+    pub(crate) const ACL: [&str; 4] = ["Type", START, "Duration(us)", "Thread ID"];
+    pub(crate) const GRAPH_ENGINE: [&str; 3] = ["Event Type", START, "Thread ID"];
+    const START: &str = "Start Time";
+}
+
 /// Headings of torch_npu's table of operators and of earlier versions' tables, which are only read.
 pub(crate) mod other {
     pub(crate) const DEVICE: &str = "Device ID";

@@ -23,6 +23,10 @@ pub(crate) fn known(text: &str) -> Option<&str> {
 /// several of a device's streams at once, and as a whole is a task of its group's stream.
 pub(crate) const FIRST_GROUP_STREAM: u64 = 1 << 32;
 
+/// The number of the first stream that stands for tasks of which a table tells no stream; behind those of groups,
+/// to which timelines give the numbers of their lanes.
+pub(crate) const FIRST_STREAMLESS: u64 = 1 << 48;
+
 /// The unit that executes a task, by the kind of task that the runtime, the node or the device
 /// names: `KERNEL_AICORE`, `AI_CORE`, `MEMCPY_ASYNC`, `Notify Wait`, …
 pub(crate) fn unit(kind: &str) -> ExecutionUnit {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_analyze::{Latencies, Statistics};
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, Optimization, Trace, units};
+use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, Optimization, Trace, units};
 
 use crate::claim::Claims;
 use crate::outcome::{Cause, Causes, Found, Outcome};
@@ -49,20 +49,34 @@ fn warm_up(subject: &Subject<'_>, rule: &Rule) -> Outcome {
 
 fn noise(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return needs_iterations() };
-    let latencies = Latencies::of(trace, None);
-    let durations = latencies.headline();
-    let Some(all) =
-        Statistics::of(durations.iter().copied()).filter(|all| all.count >= 5 && all.median.0 > 0)
-    else {
+    let spreads: Vec<(f64, f64)> =
+        judged_models(trace).into_iter().filter_map(|model| spread(&Latencies::of(trace, model))).collect();
+    if spreads.is_empty() {
         return needs_iterations();
-    };
+    }
+    let is_noisy =
+        |(deviation, tail): &(f64, f64)| *deviation > rule.limit("deviation") || *tail > rule.limit("tail");
+    let noisy = spreads.into_iter().filter(is_noisy).max_by(|one, other| one.0.total_cmp(&other.0));
+    let Some((deviation, tail)) = noisy else { return Outcome::Silent };
+    Found::note(format!("median deviation {:.1} %, p99 is {tail:.2} times the median", deviation * 100.0))
+}
+
+/// The models whose inferences are judged by themselves, as those of one may take longer than those of another; all
+/// at once where there is only one.
+fn judged_models(trace: &Trace) -> Vec<Option<ModelId>> {
+    let models = trace.iterations.model().iter().chain(trace.unrecorded_iterations.model());
+    let models: BTreeSet<Option<ModelId>> = models.copied().collect();
+    if models.len() > 1 { models.into_iter().filter(Option::is_some).collect() } else { vec![None] }
+}
+
+/// The median deviation of inferences from their median, and their 99th percentile, both as parts of the median;
+/// nothing of too few.
+fn spread(latencies: &Latencies) -> Option<(f64, f64)> {
+    let durations = latencies.headline();
+    let all = Statistics::of(durations.iter().copied()).filter(|all| all.count >= 5 && all.median.0 > 0)?;
     let deviations = durations.iter().map(|duration| Nanoseconds((duration.0 - all.median.0).abs()));
     let deviation = Statistics::of(deviations).map_or(0.0, |it| it.median.0 as f64 / all.median.0 as f64);
-    let tail = all.p99.0 as f64 / all.median.0 as f64;
-    if deviation <= rule.limit("deviation") && tail <= rule.limit("tail") {
-        return Outcome::Silent;
-    }
-    Found::note(format!("median deviation {:.1} %, p99 is {tail:.2} times the median", deviation * 100.0))
+    Some((deviation, all.p99.0 as f64 / all.median.0 as f64))
 }
 
 fn gap(subject: &Subject<'_>, rule: &Rule) -> Outcome {

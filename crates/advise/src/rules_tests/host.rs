@@ -14,12 +14,20 @@ fn iterations() -> Vec<(&'static str, Case, Case)> {
     let runs = |micros: &[i64]| {
         ort(of(Profile::new(&[("a", "Conv", ExecutionUnit::Cpu, 95, &[])]).iterations(micros)))
     };
+    // The inferences of one model take ten times as long as those of the other.
+    let mixed = |last: i64| {
+        let micros: Vec<i64> = [[100, 1_000]; 4].concat().into_iter().chain([100, last]).collect();
+        ort(of(Profile::new(&[("a", "Conv", ExecutionUnit::Cpu, 95, &[])])
+            .iterations(&micros)
+            .of_two_models()))
+    };
     let reshaped = |micros| ort(of(changing_shapes(micros)));
     let level = |level: &str| ort(of(Profile::new(&[]).property("optimization", level)));
     vec![
         ("H01", runs(&[310, 100, 100, 100]), runs(&[300, 100, 100, 100])),
         ("H02", runs(&[9480, 9480, 10000, 10520, 10520]), runs(&[9500, 9500, 10000, 10500, 10500])),
         ("H02", runs(&[100, 100, 100, 100, 210]), runs(&[100, 100, 100, 100, 200])),
+        ("H02", mixed(2_100), mixed(2_000)),
         ("H05", runs(&[106]), runs(&[105])),
         ("H09", level("off"), level("full")),
         ("H14", reshaped(210), reshaped(200)),

@@ -219,6 +219,17 @@ impl Profile {
         }
         self
     }
+
+    /// Makes every other inference one of another model.
+    fn of_two_models(mut self) -> Self {
+        let models = [1, 2].map(|number| self.trace.enter_model(number));
+        for id in self.trace.iterations.ids().collect::<Vec<_>>() {
+            let row = self.trace.iterations.get(id);
+            let model = Some(models[id.index() % 2]);
+            self.trace.iterations.set(id, Iteration { model, ..row });
+        }
+        self
+    }
 }
 
 /// A profile or a model that rules are asked about.

@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
         from: "msprof (CANN 5.x to 8.x), torch_npu, MindSpore since 1.0: folders of tables, timelines and databases",
         reads: "all of the folder that belongs to one run: tasks, operators, calls, iterations, ranges, counters",
         written_by: Some("opscope export"),
-        lacks: "files of other runs in the same folder, which are named",
+        lacks: "files of other runs in the same folder, which are named; in tables of 2022 the begins of inferences and single calls, whose unit isn't told",
         tried: Tried::RealFiles,
     }),
     is: |look| look.is_folder && !look.has_records() && read::is_folder(&look.path),

@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
         from: "msprof, torch_npu, MindSpore on Ascend (op_summary*.csv, kernel_details.csv and others)",
         reads: "tasks with operators, shapes and hardware's counters, or the figures that the table states",
         written_by: Some("opscope export"),
-        lacks: "calls of the host; tables of sums are figures without single times",
+        lacks: "calls of the host; tables of sums are figures without single times; single calls in tables of 2022 (acl, ge_op_execute), of whose begins no unit is told",
         tried: Tried::RealFiles,
     }),
     is: |look| tables::looks_like(&look.bytes),

@@ -1,6 +1,7 @@
 //! Whole folders of outputs, joined as far as they belong together.
 
 mod mindspore;
+mod not_needed;
 mod other_runs;
 mod outputs;
 mod seen;
@@ -122,6 +123,7 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError
             read => read?,
         },
     };
+    reading.add_ranges(&mut trace, &outputs)?;
     reading.add_counters(&mut trace, &outputs)?;
     reading.add_figures(&mut trace, &outputs)?;
     for damage in reading.damaged {
@@ -278,16 +280,46 @@ impl Reading<'_> {
     fn add_steps(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
-            match tables::read_steps(&self.open(path)?, self.stop) {
+            let text = self.open(path)?;
+            match tables::read_steps(&text, self.stop) {
                 Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
                 Ok(table) => {
                     steps.push(table);
                     self.fates.read(path, "begin and end of inferences");
                 }
-                Err(error) => self.note_unread(path, error),
+                // Those of 2022 tell how long inferences took, and not when.
+                Err(error) => match tables::read_stated(&text, Stated::StepTimes, self.stop) {
+                    Ok(figures) => self.append(trace, path, &figures),
+                    Err(_) => self.note_unread(path, error),
+                },
             }
         }
         complete::add_iterations(trace, &steps);
+        Ok(())
+    }
+
+    /// Adds the ranges and marks of the program where no other file has any. A table that can't be read, or not be
+    /// laid beside the others, is counted.
+    fn add_ranges(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
+        if !trace.ranges.is_empty() {
+            return Ok(());
+        }
+        for path in &outputs.ranges {
+            let table = tables::read_ranges(&self.open(path)?, self.stop);
+            if let Ok(table) = &table
+                && !has_times(trace)
+            {
+                trace.clock.unix_zero = table.clock.unix_zero;
+            }
+            match table {
+                Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
+                Ok(table) if complete::add_ranges(trace, &table) => {
+                    self.fates.read(path, "ranges and marks of the program");
+                }
+                Ok(_) => self.note_unread(path, "its times are by another clock"),
+                Err(error) => self.note_unread(path, error),
+            }
+        }
         Ok(())
     }
 

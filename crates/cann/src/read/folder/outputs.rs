@@ -17,11 +17,13 @@ const OUTPUT_FOLDERS: [&str; 2] = ["ASCEND_PROFILER_OUTPUT", "mindstudio_profile
 const SAMPLES: [&str; 3] = ["memory_record", "npu_module_mem", "npu_mem"];
 
 /// The tables that sum up.
-const STATED: [Stated; 8] = [
+const STATED: [Stated; 10] = [
     Stated::Steps,
     Stated::OperatorTypes,
     Stated::CollectiveTypes,
     Stated::Calls,
+    Stated::AclCalls,
+    Stated::RuntimeCalls,
     Stated::FrameworkCalls,
     Stated::Allocations,
     Stated::PlannedMemory,
@@ -51,6 +53,8 @@ pub(super) struct Outputs {
     pub tables: Vec<PathBuf>,
     /// The tables of inferences.
     pub steps: Vec<PathBuf>,
+    /// The tables of ranges of the program.
+    pub ranges: Vec<PathBuf>,
     /// The tables of memory over time.
     pub samples: Vec<PathBuf>,
     /// The tables that sum up, and what they are about.
@@ -70,6 +74,9 @@ impl Outputs {
         self.tables = older.tables;
         if self.steps.is_empty() {
             self.steps = older.steps;
+        }
+        if self.ranges.is_empty() {
+            self.ranges = older.ranges;
         }
         if self.samples.is_empty() {
             self.samples = older.samples;
@@ -138,6 +145,7 @@ pub(super) fn find_outputs(path: &Path) -> Result<Outputs, FolderError> {
         timelines_are_parts,
         tables,
         steps,
+        ranges: last_export(&files, "msprof_tx_", ".csv"),
         samples,
         stated: stated_of(|name| Ok(samples_of(name)))?,
         communication: COMMUNICATION.iter().filter_map(|name| named(name)).collect(),
@@ -213,6 +221,7 @@ fn outputs_of_2022(path: &Path) -> Result<Outputs, FolderError> {
         timelines: in_all(layout_2022::TIMELINES, "msprof_", ".json")?,
         tables: in_all(layout_2022::TABLES, "op_summary_", ".csv")?,
         steps: in_all(layout_2022::TABLES, "step_trace_", ".csv")?,
+        ranges: in_all(layout_2022::TABLES, "msprof_tx_", ".csv")?,
         samples: in_all_of(&SAMPLES)?,
         stated: stated_of(|name| in_all(layout_2022::TABLES, &format!("{name}_"), ".csv"))?,
         ..Outputs::default()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use opscope_trace::{LossKind, Trace};
 
 use super::FolderError;
+use super::not_needed::Known;
 use super::other_runs::begins_outside;
 use super::outputs::all_files;
 
@@ -47,69 +48,6 @@ impl fmt::Display for FileFate {
     }
 }
 
-/// The begins of the names of files that nothing needs, and why.
-const NOT_NEEDED: [(&str, &str); 59] = [
-    ("profiler_info", "settings of the collection"),
-    ("profiler_metadata", "settings of the collection"),
-    ("trace_view", "the database has these slices"),
-    ("msprof_tx", "the timeline and the database have these ranges"),
-    ("msprof_slice_", "the timeline or database has these slices"),
-    ("msprof_", "the database has these slices, or an export made later"),
-    ("kernel_details", "the database has these tasks"),
-    ("op_summary_", "of an export made before the last, or the same as kernel_details"),
-    ("step_trace_point_info", "the names of a step's first and last operator"),
-    ("step_trace_", "the timeline or database has these inferences, or an export made later"),
-    ("memory_record", "of an export made before the last"),
-    ("npu_module_mem", "of an export made before the last"),
-    ("npu_mem", "of an export made before the last"),
-    ("op_statistic", "of an export made before the last"),
-    ("api_statistic", "of an export made before the last"),
-    ("communication_statistic", "of an export made before the last"),
-    ("operator_memory", "of an export made before the last"),
-    ("static_op_mem", "of an export made before the last"),
-    ("l2_cache", "of an export made before the last"),
-    ("task_time", "op_summary and the timeline have these tasks"),
-    ("ai_core_utilization", "the counters of op_summary have what it sums up"),
-    ("aicpu", "op_summary has these tasks"),
-    ("fusion_op", "it names what was fused, and has no times"),
-    ("hbm", "means only; timelines and databases have the traffic over time"),
-    ("ddr", "means only; timelines and databases have the traffic over time"),
-    ("hccs", "means only; timelines and databases have the traffic over time"),
-    ("pcie", "means only; timelines and databases have the traffic over time"),
-    ("llc_read_write", "means only; timelines and databases have the traffic over time"),
-    ("llc_bandwidth", "sums only; the timeline has the traffic over time"),
-    ("llc_", "sums only; the timeline has these values over time"),
-    ("ccu_", "details of collective communication, which no analysis asks for"),
-    ("nic_", "means only; timelines and databases have the traffic over time"),
-    ("roce_", "means only; timelines and databases have the traffic over time"),
-    ("host_", "means only; databases have the host's load over time"),
-    ("hccl_", "the timeline has these operations"),
-    ("ascend_pytorch_profiler", "a database of the run is read"),
-    ("acl_", "the timeline has these calls"),
-    ("prof_rule", "advice of the vendor's tool; opscope advise gives its own"),
-    ("soc_pmu", "the address translation by task, which no analysis asks for"),
-    ("dp_", "steps of the preparation of data, which no analysis asks for"),
-    ("README", "a text for people"),
-    ("ascend_mindspore_profiler", "a database of the run is read"),
-    ("ascend_timeline_display", "other files have these tasks"),
-    ("timeline_display", "other files have these tasks"),
-    ("ascend_timeline_summary", "the timeline has what it counts"),
-    ("timeline_summary", "the timeline has what it counts"),
-    ("framework_raw", "the operators of the graph, of which other files have the types"),
-    ("aicpu_intermediate", "other files have these tasks"),
-    ("output_data_preprocess", "aicpu_intermediate has these tasks"),
-    ("output_op_compute_time", "aicore_intermediate has these times"),
-    ("output_format_data_hwts", "output_timeline_data has the tasks of this log"),
-    ("data_preprocess", "kernel_details has these tasks"),
-    ("minddata_pipeline_summary", "minddata_pipeline_raw has these figures"),
-    ("minddata_", "the preparation of data over time, which no analysis asks for"),
-    ("pipeline_profiling", "minddata_pipeline_raw sums it up"),
-    ("device_queue_profiling", "the preparation of data over time, which no analysis asks for"),
-    ("dataset_iterator_profiling", "the preparation of data over time, which no analysis asks for"),
-    ("flops", "estimates of operations; opscope counts them by the model"),
-    ("parallel_strategy", "how the network is divided, and no times"),
-];
-
 /// The begin and end of the names of files of which opscope reads nothing although they hold something, and why.
 const NOT_READ: [(&str, &str, &str); 9] = [
     ("memory_usage_", ".pb", "MindSpore's plan of memory as a protocol buffer, which opscope doesn't read"),
@@ -122,10 +60,6 @@ const NOT_READ: [(&str, &str, &str); 9] = [
     ("ascend_service_profiler_", ".db", "calls of a server by msServiceProfiler, which opscope doesn't read"),
     ("profiler.db", "", "figures of a server by msServiceProfiler, which opscope doesn't read"),
 ];
-
-/// Files of MindSpore's that stand in for others, by the words that name them in the reasons.
-const STAND_INS: [&str; 4] =
-    ["aicpu_intermediate", "aicore_intermediate", "output_timeline_data", "minddata_pipeline_raw"];
 
 /// How a run is known by its times.
 pub(super) const ANOTHER_TIME: &str = "its times lie outside of those of the rest; give it alone";
@@ -161,23 +95,22 @@ impl Fates {
         self.known.insert(path.to_owned(), FileFate::Failed(why.to_string()));
     }
 
+    /// The use of one of the files.
+    fn fate(&self, path: &PathBuf, known: &Known<'_>) -> FileFate {
+        self.known.get(path).cloned().unwrap_or_else(|| fate_by_name(path, known))
+    }
+
     /// All files at and below the folder, in the order of their names. Those that nothing was read of are also
     /// counted in the trace.
     pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
         let paths = all_files(folder)?;
-        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let names: Vec<String> = paths.iter().filter_map(name).collect();
-        let is_lacking = |begin: &&str| !names.iter().any(|name| name.starts_with(*begin));
-        let lacking: Vec<&str> = STAND_INS.into_iter().filter(is_lacking).collect();
-        for path in &paths {
+        let read = self.known.iter().filter(|(_, fate)| matches!(fate, FileFate::Read(_)));
+        let read = read.map(|(path, _)| path.as_path()).collect();
+        let known = Known { paths: &paths, read, trace };
+        let fates: Vec<FileFate> = paths.iter().map(|path| self.fate(path, &known)).collect();
+        for (path, fate) in paths.iter().zip(fates) {
             let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
-            let mut fate = self.known.get(path).cloned().unwrap_or_else(|| fate_by_name(path, trace));
-            if let FileFate::NotNeeded(why) = &fate
-                && let Some(lacking) = lacking.iter().find(|it| why.starts_with(**it))
-            {
-                fate = FileFate::Failed(format!("{lacking}, which opscope reads in its place, isn't there"));
-            }
             match &fate {
                 FileFate::OfOtherRun(how) => {
                     trace.count_loss(LossKind::FileOfOtherRun, 1, &format!("{name}: {how}"));
@@ -198,16 +131,16 @@ impl Fates {
 }
 
 /// The use of a file that nothing has asked for.
-fn fate_by_name(path: &Path, trace: &Trace) -> FileFate {
+fn fate_by_name(path: &Path, known: &Known<'_>) -> FileFate {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if let Some((.., why)) =
         NOT_READ.iter().find(|(begin, end, _)| name.starts_with(begin) && name.ends_with(end))
     {
         return FileFate::Failed((*why).to_owned());
     }
-    match NOT_NEEDED.iter().find(|(begin, _)| name.starts_with(begin)) {
+    match known.judge(path) {
         None => FileFate::NotUnderstood,
-        Some(_) if begins_outside(path, trace) => FileFate::OfOtherRun(ANOTHER_TIME),
-        Some((_, why)) => FileFate::NotNeeded(why),
+        Some(_) if begins_outside(path, known.trace) => FileFate::OfOtherRun(ANOTHER_TIME),
+        Some(fate) => fate,
     }
 }

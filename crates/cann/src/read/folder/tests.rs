@@ -327,7 +327,7 @@ fn earlier_outputs_of_mindspore_make_tasks_with_their_types_inferences_and_figur
         [
             conv(154_907_895_959_560, 3_100),
             conv(154_907_897_500_000, 4_100),
-            ("GetNext".to_owned(), "GetNext".to_owned(), None, 154_907_895_100_000, 160_000),
+            ("GetNext".to_owned(), "GetNext".to_owned(), Some(1), 154_907_895_100_000, 160_000),
         ]
     );
     assert_eq!(trace.tasks.unit()[2], ExecutionUnit::AiCpu);
@@ -360,7 +360,7 @@ fn devices_whose_outputs_of_mindspore_lie_in_one_folder_stay_apart() {
     mindspore_of_2021(folder.path(), 5);
     let trace = read(folder.path()).trace;
     let devices: Vec<_> = tasks(&trace).into_iter().filter_map(|(_, _, device, ..)| device).collect();
-    assert_eq!(devices, [0, 0, 5, 5]);
+    assert_eq!(devices, [0, 0, 0, 5, 5, 5]);
     let figures = figures(&trace);
     for device in [0, 5] {
         let figure = format!(

@@ -2,6 +2,7 @@
 
 use opscope_trace::Nanoseconds;
 
+use super::date_time::since_1970;
 use crate::read::tables::table::{Column, Header, Row};
 
 /// The kind of a table.
@@ -87,6 +88,8 @@ enum Unit {
     Microseconds,
     /// Times since 1970 show theirs by their size; of others it isn't known, and they aren't read.
     Unstated,
+    /// A day and a time of it.
+    Written,
 }
 
 /// A column of times.
@@ -105,6 +108,7 @@ impl Time {
         match self.unit {
             Unit::Milliseconds => millis,
             Unit::Microseconds => micros,
+            Unit::Written => since_1970(&row.text(Some(self.column))),
             Unit::Unstated => [micros, millis].into_iter().flatten().find(|time| *time >= SINCE_1970),
         }
     }
@@ -153,10 +157,16 @@ impl Layout {
         let find = |wanted: &str| header.columns().find(|(_, name)| base(name) == wanted);
         let column = |wanted: &str| find(wanted).map(|(column, _)| column);
         let time = |wanted: &str| find(wanted).map(|(column, name)| Time { column, unit: unit_of(name) });
+        let written = |wanted: &str| column(wanted).map(|column| Time { column, unit: Unit::Written });
         let fits = |needed: &&[&str]| needed.iter().all(|heading| column(heading).is_some());
         let (kind, _, quantities) = KINDS.iter().find(|(_, needed, _)| fits(needed))?;
         // The first form of request.csv had the event's name behind that of its time.
-        let start = ["start_time", "timestamp", "start_time_httpreq"].into_iter().find_map(time)?;
+        let counted = ["start_time", "timestamp", "start_time_httpreq"].into_iter().find_map(time);
+        // Later ones only tell the time of day, as the manual has it.
+        let (start, end) = match counted {
+            Some(start) => (start, time("end_time")),
+            None => (written("start_datetime")?, written("end_datetime")),
+        };
         let values = quantities.iter().filter_map(|quantity| {
             let column = column(quantity.heading)?;
             let time = (quantity.unit == TIME).then(|| time(quantity.heading)).flatten();
@@ -166,7 +176,7 @@ impl Layout {
         Some(Self {
             kind: *kind,
             start,
-            end: time("end_time"),
+            end,
             duration: ["during_time", "execution_time"].into_iter().find_map(time),
             name: column(if *kind == Kind::Requests { "http_rid" } else { "name" }),
             phase: column("batch_type"),

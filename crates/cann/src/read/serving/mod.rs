@@ -12,6 +12,7 @@
 //! units and some names changed since CANN 8.1.
 
 mod columns;
+mod date_time;
 mod rows;
 #[cfg(test)]
 mod tests;

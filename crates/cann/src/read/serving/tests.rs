@@ -67,6 +67,23 @@ fn requests_last_from_arrival_to_end_and_have_tokens_and_waits() {
 }
 
 #[test]
+fn times_that_are_only_written_as_dates_are_read() {
+    let trace = read_text(
+        "http_rid,start_datetime,recv_token_size,reply_token_size,execution_time(ms)\n\
+         1,2025-07-21 11:23:45:123456,100,20,500.5\n2,2025-07-21 11:23:46:123456,110,22,600\n3,soon,1,1,1\n",
+    );
+    let request =
+        |name: &str, start, duration| (name.to_owned(), Some("request".to_owned()), start, duration);
+    assert_eq!(ranges(&trace), [request("1", 0, 500_500_000), request("2", 1_000_000_000, 600_000_000)]);
+    assert_eq!(trace.losses.kind(), [LossKind::RangeWithoutSpan]);
+    let trace = read_text(
+        "name,res_list,start_datetime,end_datetime,batch_size,batch_type\n\
+         modelExec,[1],2025-07-21 11:23:45:000000,2025-07-21 11:23:45:250000,1,Decode\n",
+    );
+    assert_eq!(trace.ranges.duration(), [Nanoseconds(250_000_000)]);
+}
+
+#[test]
 fn requests_at_the_same_time_lie_beside_one_another() {
     let row = |id: u32, start: u32, duration: u32| format!("{id},1,{duration},{start}\n");
     let rows = [row(1, 100, 50), row(2, 110, 10), row(3, 130, 10), row(4, 150, 5), row(5, 151, 1)].concat();

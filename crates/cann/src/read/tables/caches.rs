@@ -31,10 +31,15 @@ pub(in crate::read) fn add_readings(trace: &mut Trace, table: &Trace) {
     let mut runs: HashMap<(&str, String), Vec<TaskId>> = HashMap::new();
     for (id, task) in trace.tasks.iter() {
         if let (Some(stream), Some(number), Some(_)) = (task.stream, task.number, task.operator) {
-            let stream = trace.streams.number()[stream.index()];
-            let key = (trace.strings.get(task.name), format!("stream {stream} task {number}"));
-            if rows.contains_key(&(key.0, &*key.1)) {
-                runs.entry(key).or_default().push(id);
+            let stream = trace.streams.get(stream);
+            let (name, device) =
+                (trace.strings.get(task.name), trace.devices.number()[stream.device.index()]);
+            let place = format!("stream {} task {number}", stream.number);
+            // A table of several devices names them.
+            let places = [format!("device {device}, {place}"), place];
+            let known = places.into_iter().find(|place| rows.contains_key(&(name, &**place)));
+            if let Some(place) = known {
+                runs.entry((name, place)).or_default().push(id);
             }
         }
     }

@@ -15,6 +15,7 @@ use super::kernels::{Kernel, Kernels};
 /// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
 /// name, start and stream; those without a task in the trace are counted. Ends early where `stop` is wanted.
 pub(in crate::read) fn add_readings(trace: &mut Trace, kernels: &Kernels, stop: &Stop) {
+    kernels.name_models(trace);
     let rows = rows_by_task(trace, kernels, stop);
     let metrics = kernels.enter_metrics(trace);
     let readings = std::mem::take(&mut trace.readings);
@@ -150,6 +151,13 @@ pub(in crate::read) fn add_counters(trace: &mut Trace, table: &Trace) -> bool {
         trace.samples.push(row);
     }
     true
+}
+
+/// Adds the ranges and marks of a table; says whether the two could be brought together.
+pub(in crate::read) fn add_ranges(trace: &mut Trace, table: &Trace) -> bool {
+    let is_empty = table.ranges.is_empty();
+    let shift = shift_into(trace, table).or(is_empty.then_some(Nanoseconds::ZERO));
+    shift.map(|shift| trace.append(table, shift)).is_some()
 }
 
 /// The offset that makes a table's times the trace's; `None` where their clocks differ.

@@ -47,11 +47,13 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &St
             }
             None => {
                 added += 1;
-                trace.tasks.push(Task { iteration, ..told })
+                let stream = entry.stream_of(trace, kernels, kernel, &told);
+                trace.tasks.push(Task { iteration, stream, ..told })
             }
         };
         kernels.enter_reading(trace, &mut entry, task, kernel);
     }
+    kernels.name_models(trace);
     drop_unused_operators(trace);
     kernels.losses.report(trace);
     trace.count_loss(LossKind::AddedTask, added, "");

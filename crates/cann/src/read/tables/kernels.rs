@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    DeviceKind, Iteration, LossKind, MetricId, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
-    StringId, StringTable, Task, TaskId, Trace,
+    DeviceKind, Iteration, LossKind, MetricId, Model, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
+    StreamId, StringId, StringTable, Task, TaskId, Trace,
 };
 
+use super::streamless::Streamless;
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{aicpu, mindspore, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
@@ -71,6 +72,8 @@ pub(super) struct Kernel {
     /// The number of the task within its stream.
     pub number: Option<u32>,
     pub model: Option<u64>,
+    /// Empty where the table tells no names of models.
+    model_name: StringId,
     pub step: Option<u32>,
     pub inputs: Side,
     pub outputs: Side,
@@ -98,6 +101,8 @@ pub(crate) struct Kernels {
     metrics: Vec<Vec<(String, String)>>,
     /// For each table that was read, whether it has a column of devices.
     names_devices: Vec<bool>,
+    /// For each table that was read, whether it has a column of streams, which are those of a device.
+    names_streams: Vec<bool>,
     values: Pool<f64>,
 }
 
@@ -106,6 +111,7 @@ impl Kernels {
     pub(super) fn read(&mut self, text: &[u8], header: &Header, stop: &Stop) {
         let columns = Columns::new(header);
         self.names_devices.push(columns.device.is_some());
+        self.names_streams.push(columns.stream.is_some());
         let Self { texts, rows, losses, metrics, values, .. } = self;
         let table = metrics.len();
         metrics.push(columns.metrics.iter().map(|column| metric(header.written(*column))).collect());
@@ -135,6 +141,7 @@ impl Kernels {
     /// Adds a table of tasks on one device of which nothing was measured.
     pub(super) fn begin_table(&mut self) -> NewTable<'_> {
         self.names_devices.push(true);
+        self.names_streams.push(false);
         self.metrics.push(Vec::new());
         NewTable { table: self.metrics.len() - 1, kernels: self }
     }
@@ -180,6 +187,11 @@ impl Kernels {
         self.names_devices[row.table]
     }
 
+    /// Whether the table of a row tells something of where its tasks ran, so that all of them are on a device.
+    fn is_placed(&self, row: &Kernel) -> bool {
+        self.names_devices[row.table] || self.names_streams[row.table]
+    }
+
     /// Places the tasks of tables that tell no devices.
     pub fn place_on(&mut self, device: u32) {
         for row in self.rows.iter_mut().filter(|row| !self.names_devices[row.table]) {
@@ -200,11 +212,28 @@ impl Kernels {
         for kernel in stop.within(&self.rows) {
             let task = entry.task(&mut trace, &self.texts, kernel, zero);
             let iteration = iterations.get(&step_of(kernel)).copied();
-            let task = trace.tasks.push(Task { iteration, ..task });
+            let stream = entry.stream_of(&mut trace, self, kernel, &task);
+            let task = trace.tasks.push(Task { iteration, stream, ..task });
             self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
+        self.name_models(&mut trace);
         self.losses.report(&mut trace);
         trace
+    }
+
+    /// Gives the models of a trace that have no names those that the tables tell.
+    pub(super) fn name_models(&self, trace: &mut Trace) {
+        let mut names: BTreeMap<u64, StringId> = BTreeMap::new();
+        for kernel in self.rows.iter().filter(|kernel| !self.texts.get(kernel.model_name).is_empty()) {
+            kernel.model.map(|model| names.entry(model).or_insert(kernel.model_name));
+        }
+        for id in trace.models.ids() {
+            let row = trace.models.get(id);
+            if let Some(name) = names.get(&row.number).filter(|_| trace.strings.get(row.name).is_empty()) {
+                let name = trace.strings.intern(self.texts.get(*name));
+                trace.models.set(id, Model { name, ..row });
+            }
+        }
     }
 
     /// Notes what was measured of the task of a row.
@@ -287,6 +316,7 @@ impl NewTable<'_> {
             stream: task.stream,
             number: None,
             model: None,
+            model_name: nothing,
             step: None,
             inputs: no_side,
             outputs: no_side,
@@ -338,6 +368,7 @@ pub(super) fn step_of(kernel: &Kernel) -> Step {
 #[derive(Default)]
 pub(super) struct Entry {
     places: Places,
+    streamless: Streamless,
     operators: Operators,
     /// For each table the metrics of its columns.
     metrics: Vec<Vec<MetricId>>,
@@ -369,6 +400,23 @@ impl Entry {
             wait: kernel.wait,
             ..Task::new(name, kernel.start - zero, kernel.duration)
         }
+    }
+
+    /// The stream of the task of a row, or the one that stands for those without any on its device; only for tasks
+    /// that no other file places.
+    pub fn stream_of(
+        &mut self,
+        trace: &mut Trace,
+        kernels: &Kernels,
+        kernel: &Kernel,
+        task: &Task,
+    ) -> Option<StreamId> {
+        if task.stream.is_some() || !kernels.is_placed(kernel) {
+            return task.stream;
+        }
+        let device = self.places.device(trace, DeviceKind::Npu, kernel.device, "");
+        let named = (kernels.texts.get(kernel.name), task.unit);
+        Some(self.streamless.find(trace, &mut self.places, device, named))
     }
 
     /// The operator of a row; none for tasks that only handle streams or copy memory.
@@ -407,6 +455,7 @@ struct Columns {
     stream: Option<Column>,
     number: Option<Column>,
     model: Option<Column>,
+    model_name: Option<Column>,
     step: Option<Column>,
     inputs: [Option<Column>; 3],
     outputs: [Option<Column>; 3],
@@ -435,6 +484,7 @@ impl Columns {
             stream: header.find(&[op_summary::STREAM, task_time::STREAM]),
             number: header.find(&[op_summary::TASK, task_time::TASK]),
             model: header.find(&[op_summary::MODEL]),
+            model_name: header.find(&[op_summary::MODEL_NAME]),
             step: header.find(&[other::STEP, op_summary::INFERENCE]),
             inputs: [op_summary::INPUT_SHAPES, op_summary::INPUT_TYPES, op_summary::INPUT_FORMATS]
                 .map(|name| header.find(&[name])),
@@ -455,9 +505,9 @@ impl Columns {
             columns.stream,
             columns.number,
             columns.model,
+            columns.model_name,
             columns.step,
             columns.state,
-            header.find(&[op_summary::MODEL_NAME]),
         ];
         let known: Vec<Column> = (singles.into_iter().chain(columns.inputs).chain(columns.outputs))
             .chain(WITHOUT_PLACE.map(|name| header.find(&[name])))
@@ -507,6 +557,7 @@ impl Columns {
             stream: row.number(self.stream),
             number: row.number(self.number).and_then(|number| u32::try_from(number).ok()),
             model: row.number(self.model).filter(|model| *model != vocabulary::NONE),
+            model_name: text(self.model_name),
             step: row.number(self.step).and_then(|step| u32::try_from(step).ok()),
             inputs,
             outputs,
@@ -514,5 +565,20 @@ impl Columns {
             table: 0,
             values: Span::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_have_the_names_that_a_table_tells() {
+        let table = "Model Name,Model ID,Stream ID,Infer ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n\
+            net,7,2,1,conv,Conv2D,AI_CORE,0,10\nother,9,2,1,conv,Conv2D,AI_CORE,20,10\nN/A,3,2,1,mm,MatMul,AI_CORE,40,10\n";
+        let trace = super::super::read(table.as_bytes(), &Stop::default()).unwrap();
+        let models: Vec<_> =
+            trace.models.iter().map(|(_, row)| (row.number, trace.strings.get(row.name))).collect();
+        assert_eq!(models, [(7, "net"), (9, "other"), (3, "")]);
     }
 }

@@ -7,8 +7,9 @@
 //! | `step_trace*.csv` | inferences |
 //! | `msprof_tx*.csv` | ranges and marks |
 //! | `memory_record.csv`, `npu_mem*.csv`, `npu_module_mem*.csv` | counters |
-//! | `step_trace_time.csv`, `op_statistic*.csv`, `api_statistic*.csv`, `communication_statistic*.csv`, `operator_details.csv`, `operator_memory*.csv`, `static_op_mem*.csv`, `l2_cache*.csv` | figures |
+//! | `step_trace_time.csv`, `step_trace*.csv` of 2022, `acl_statistic*.csv`, `runtime_api*.csv`, `op_statistic*.csv`, `api_statistic*.csv`, `communication_statistic*.csv`, `operator_details.csv`, `operator_memory*.csv`, `static_op_mem*.csv`, `l2_cache*.csv` | figures |
 //! | `fusion_op*.csv`, `hbm*.csv`, … | nothing: they hold totals, or no times |
+//! | `acl*.csv` and `ge_op_execute*.csv` of 2022 | nothing: of their begins no unit is told |
 //!
 //! A table is known by the names of its columns, of which old and new versions of the tools have
 //! different ones.
@@ -19,7 +20,9 @@ pub(super) mod join;
 mod kernels;
 pub(super) mod mindspore;
 mod others;
+mod parts;
 mod stated;
+mod streamless;
 pub(super) mod table;
 mod translated;
 
@@ -32,7 +35,7 @@ use opscope_formats::encoding::other_encoding;
 use opscope_formats::reading::Stop;
 use opscope_trace::{Nanoseconds, Trace};
 
-use crate::headings::{fusion_op, memory_traffic, task_time_oldest};
+use crate::headings::{calls_2022, fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
 pub(super) use stated::Stated;
 use table::{Header, read_header};
@@ -65,12 +68,13 @@ enum Kind {
     NoTrace,
 }
 
-/// Headings of the tables that make no trace; by two of them each is told from a chance table of another
-/// program.
-const TOTALS: [[&str; 2]; 3] = [
-    [task_time_oldest::SHARE, task_time_oldest::WAITING],
-    [fusion_op::FUSED, fusion_op::ORIGINALS],
-    [memory_traffic::METRIC, memory_traffic::READ],
+/// Headings of the tables that make no trace, by which each is told from a chance table of another program.
+const WITHOUT_TRACE: [&[&str]; 5] = [
+    &[task_time_oldest::SHARE, task_time_oldest::WAITING],
+    &[fusion_op::FUSED, fusion_op::ORIGINALS],
+    &[memory_traffic::METRIC, memory_traffic::READ],
+    &calls_2022::ACL,
+    &calls_2022::GRAPH_ENGINE,
 ];
 
 impl Kind {
@@ -86,8 +90,8 @@ impl Kind {
         } else if let Some(stated) = Stated::of(header) {
             Some(Self::Stated(stated))
         } else {
-            let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
-            TOTALS.iter().any(has_both).then_some(Self::NoTrace)
+            let has_all = |names: &&[&str]| names.iter().all(|name| header.has(&[name]));
+            WITHOUT_TRACE.iter().any(has_all).then_some(Self::NoTrace)
         }
     }
 }
@@ -138,6 +142,20 @@ fn not_a_table(text: &[u8]) -> ReadError {
 pub(super) fn read_steps(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Iterations));
     Ok(others::read_iterations(text, &header.ok_or_else(|| not_a_table(text))?, stop))
+}
+
+/// Reads a table of ranges.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_ranges(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
+    let header = read_header(text).filter(|header| Kind::of(header) == Some(Kind::Ranges));
+    Ok(others::read_ranges(text, &header.ok_or_else(|| not_a_table(text))?, stop))
+}
+
+/// Whether text that begins so is a table of which a trace can be made; its first line must be whole.
+pub(super) fn is_read(head: &[u8]) -> bool {
+    read_header(head).and_then(|header| Kind::of(&header)).is_some_and(|kind| kind != Kind::NoTrace)
 }
 
 /// Reads a table of figures, of the kind that is given.

@@ -9,7 +9,7 @@ use opscope_trace::{
 };
 
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
-use crate::headings::{memory_record, msprof_tx, npu_mem, other, step_trace};
+use crate::headings::{memory_record, msprof_tx, msprof_tx_2022, npu_mem, other, step_trace};
 use crate::quantities::{self, MODULE_RESERVED};
 
 const TIMESTAMP: [&str; 2] = [memory_record::TIME, other::TIME];
@@ -23,7 +23,7 @@ pub(super) fn is_of_iterations(header: &Header) -> bool {
 
 /// Whether a table lists the ranges and marks of the program.
 pub(super) fn is_of_ranges(header: &Header) -> bool {
-    header.has(&[msprof_tx::START]) && header.has(&[msprof_tx::END]) && header.has(&[msprof_tx::MESSAGE])
+    RangeTimes::of(header).is_some() && header.has(&[msprof_tx::MESSAGE])
 }
 
 /// Whether a table lists samples over time.
@@ -57,25 +57,54 @@ pub(super) fn read_iterations(text: &[u8], header: &Header, stop: &Stop) -> Trac
     trace
 }
 
+/// The columns of the begin and end of ranges.
+#[derive(Clone, Copy)]
+struct RangeTimes {
+    start: Column,
+    end: Column,
+    /// Whether they are nanoseconds, as in 2022, and not microseconds.
+    in_nanos: bool,
+}
+
+impl RangeTimes {
+    fn of(header: &Header) -> Option<Self> {
+        let times = |in_nanos, start, end| {
+            Some(Self { start: header.find(&[start])?, end: header.find(&[end])?, in_nanos })
+        };
+        times(false, msprof_tx::START, msprof_tx::END)
+            .or_else(|| times(true, msprof_tx_2022::START, msprof_tx_2022::END))
+    }
+
+    fn span(self, row: &Row<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
+        let time = |column| if self.in_nanos { row.nanos(Some(column)) } else { row.micros(Some(column)) };
+        time(self.start).zip(time(self.end))
+    }
+
+    /// The earliest begin.
+    fn first(self, text: &[u8], header: &Header, stop: &Stop) -> Option<Nanoseconds> {
+        let mut first: Option<Nanoseconds> = None;
+        read_rows(text, header, stop, &mut Losses::default(), |row, _| {
+            if let Some((start, _)) = self.span(row) {
+                first = Some(first.map_or(start, |known| known.min(start)));
+            }
+        });
+        first
+    }
+}
+
 /// The ranges and marks of a table.
 pub(super) fn read_ranges(text: &[u8], header: &Header, stop: &Stop) -> Trace {
-    let [start, end, message, domain, event, pid, tid] = [
-        msprof_tx::START,
-        msprof_tx::END,
-        msprof_tx::MESSAGE,
-        msprof_tx::DOMAIN,
-        msprof_tx::KIND,
-        msprof_tx::PROCESS,
-        msprof_tx::THREAD,
-    ]
-    .map(|name| header.find(&[name]));
+    let times = RangeTimes::of(header);
+    let [message, domain, event, pid, tid] =
+        [msprof_tx::MESSAGE, msprof_tx::DOMAIN, msprof_tx::KIND, msprof_tx::PROCESS, msprof_tx::THREAD]
+            .map(|name| header.find(&[name]));
     let mut trace = Trace::new();
     let mut losses = Losses::default();
-    let first = first_time(text, header, start, stop);
+    let first = times.and_then(|times| times.first(text, header, stop));
     let zero = set_zero(&mut trace, first);
     let mut places = Places::default();
     read_rows(text, header, stop, &mut losses, |row, losses| {
-        let (Some(start), Some(end)) = (row.micros(start), row.micros(end)) else {
+        let Some((start, end)) = times.and_then(|times| times.span(row)) else {
             losses.count(LossKind::RangeWithoutSpan, row.line);
             return;
         };
@@ -192,4 +221,28 @@ fn set_zero(trace: &mut Trace, first: Option<Nanoseconds>) -> Nanoseconds {
         trace.clock.unix_zero = Some(zero.0);
     }
     zero
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    #[test]
+    fn ranges_are_the_same_in_the_nanoseconds_of_2022() {
+        let spans = |table: &str| {
+            let trace = read(table.as_bytes(), &Stop::default()).unwrap();
+            (trace.ranges.start().to_vec(), trace.ranges.duration().to_vec(), trace.ranges.kind().to_vec())
+        };
+        let in_nanos = spans(
+            "pid, tid, event_type, Start_time(ns), End_time(ns), message\n\
+             1,1,start/end,1043640017380831,1043640018380832,hello\n",
+        );
+        let in_micros = spans(
+            "pid,tid,event_type,Start_time(us),End_time(us),message\n\
+             1,1,start/end,1043640017380.831,1043640018380.832,hello\n",
+        );
+        assert_eq!(in_nanos, in_micros);
+        assert_eq!(in_nanos.1, [Nanoseconds(1_000_001)]);
+    }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use opscope_formats::reading::Stop;
 use opscope_trace::{FigureSubject, FigureTopic, LossKind, Trace};
 
+use super::parts::{Parts, device_name};
 use super::table::{Column, Header, Losses, Row, read_rows};
 use crate::headings::{
-    api_statistic, l2_cache, mindspore, op_statistic, op_summary, operator_details, operator_memory,
-    static_op_mem,
+    acl_statistic, api_statistic, l2_cache, mindspore, op_statistic, op_summary, operator_details,
+    operator_memory, runtime_api, static_op_mem, step_trace, step_trace_2022,
 };
 use crate::read::stated::{AllocationTotals, STEP, step_name};
 
@@ -23,6 +24,12 @@ pub(in crate::read) enum Stated {
     Allocations,
     PlannedMemory,
     Caches,
+    /// Times of inferences of 2022, whose ends are in ticks of a clock of which no rate is told.
+    StepTimes,
+    /// AscendCL's calls of 2022.
+    AclCalls,
+    /// The runtime's calls of 2022.
+    RuntimeCalls,
     /// MindSpore's parts of steps.
     StepParts,
     /// MindSpore's communication in steps.
@@ -37,33 +44,35 @@ pub(in crate::read) enum Stated {
     DataStages,
 }
 
-/// Each kind with two headings by which it is told from a chance table of another program, and the name of
-/// its files.
-const KINDS: [(Stated, [&str; 2], &str); 16] = [
-    (Stated::Steps, ["Communication(Not Overlapped)", "Free"], "step_trace_time"),
-    (Stated::OperatorTypes, [op_statistic::UNIT, op_statistic::SHARE], "op_statistic"),
-    (Stated::CollectiveTypes, [op_statistic::OP_TYPE, op_statistic::SHARE], "communication_statistic"),
-    (Stated::Calls, [api_statistic::MEAN, api_statistic::VARIANCE], "api_statistic"),
-    (Stated::FrameworkCalls, [operator_details::HOST[0], operator_details::DEVICE[1]], "operator_details"),
-    (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[0].0], "operator_memory"),
-    (Stated::Allocations, [operator_memory::ALLOCATED, operator_memory::SIZES[1].0], "operator_memory"),
-    (Stated::PlannedMemory, [static_op_mem::FIRST, static_op_mem::LAST], "static_op_mem"),
-    (Stated::StepParts, [mindspore::STEP, mindspore::FORWARD], "step_trace_raw"),
-    (Stated::StepCommunication, [mindspore::STEP, mindspore::COMMUNICATION], "hccl_raw"),
-    (Stated::MeanTypes, [mindspore::TYPE[0], mindspore::SHARE], "aicore_intermediate_type"),
-    (Stated::MeanTypes, [mindspore::TYPE[1], mindspore::SHARE], "aicore_intermediate_type"),
-    (Stated::MeanOperators, [mindspore::FULL_NAME[0], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
-    (Stated::MeanOperators, [mindspore::FULL_NAME[1], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
-    (Stated::DataOperations, [mindspore::OPERATION_ID, mindspore::QUEUE_SIZE], "minddata_pipeline_raw"),
-    (Stated::DataStages, [mindspore::OPERATION, mindspore::STAGE_MEAN], "dataset"),
+/// Each kind with headings by which it is told from a chance table of another program, and the name of its files.
+const KINDS: [(Stated, &[&str], &str); 19] = [
+    (Stated::Steps, &["Communication(Not Overlapped)", "Free"], "step_trace_time"),
+    (Stated::OperatorTypes, &[op_statistic::UNIT, op_statistic::SHARE], "op_statistic"),
+    (Stated::CollectiveTypes, &[op_statistic::OP_TYPE, op_statistic::SHARE], "communication_statistic"),
+    (Stated::Calls, &[api_statistic::MEAN, api_statistic::VARIANCE], "api_statistic"),
+    (Stated::FrameworkCalls, &[operator_details::HOST[0], operator_details::DEVICE[1]], "operator_details"),
+    (Stated::Allocations, &[operator_memory::ALLOCATED, operator_memory::SIZES[0].0], "operator_memory"),
+    (Stated::Allocations, &[operator_memory::ALLOCATED, operator_memory::SIZES[1].0], "operator_memory"),
+    (Stated::PlannedMemory, &[static_op_mem::FIRST, static_op_mem::LAST], "static_op_mem"),
+    (Stated::StepTimes, &[step_trace_2022::END, step_trace::DURATION], "step_trace"),
+    (Stated::AclCalls, &[acl_statistic::KIND, acl_statistic::SHARE, acl_statistic::THREAD], "acl_statistic"),
+    (Stated::RuntimeCalls, &[runtime_api::TOTAL, runtime_api::COUNT, runtime_api::STREAM], "runtime_api"),
+    (Stated::StepParts, &[mindspore::STEP, mindspore::FORWARD], "step_trace_raw"),
+    (Stated::StepCommunication, &[mindspore::STEP, mindspore::COMMUNICATION], "hccl_raw"),
+    (Stated::MeanTypes, &[mindspore::TYPE[0], mindspore::SHARE], "aicore_intermediate_type"),
+    (Stated::MeanTypes, &[mindspore::TYPE[1], mindspore::SHARE], "aicore_intermediate_type"),
+    (Stated::MeanOperators, &[mindspore::FULL_NAME[0], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
+    (Stated::MeanOperators, &[mindspore::FULL_NAME[1], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
+    (Stated::DataOperations, &[mindspore::OPERATION_ID, mindspore::QUEUE_SIZE], "minddata_pipeline_raw"),
+    (Stated::DataStages, &[mindspore::OPERATION, mindspore::STAGE_MEAN], "dataset"),
 ];
 
 impl Stated {
     /// The kind of a table; `None` where it is no such table.
     pub(super) fn of(header: &Header) -> Option<Self> {
-        let has_both = |names: &[&str; 2]| names.iter().all(|name| header.has(&[name]));
-        let caches = has_both(&[l2_cache::HITS, l2_cache::VICTIMS]).then_some(Self::Caches);
-        KINDS.iter().find(|(_, names, _)| has_both(names)).map(|(kind, ..)| *kind).or(caches)
+        let has_all = |names: &[&str]| names.iter().all(|name| header.has(&[name]));
+        let caches = has_all(&[l2_cache::HITS, l2_cache::VICTIMS]).then_some(Self::Caches);
+        KINDS.iter().find(|(_, names, _)| has_all(names)).map(|(kind, ..)| *kind).or(caches)
     }
 
     /// The name of its files, without what an export puts behind it.
@@ -87,6 +96,14 @@ impl Stated {
                 let part = header.find(&[api_statistic::LEVEL]);
                 reading.totals(FigureTopic::HostCall, api_statistic::NAME, part, HOST_CALL);
             }
+            Self::AclCalls => {
+                let part = header.find(&[acl_statistic::KIND]);
+                reading.totals(FigureTopic::HostCall, acl_statistic::NAME, part, HOST_CALL);
+            }
+            Self::RuntimeCalls => {
+                reading.totals(FigureTopic::HostCall, runtime_api::NAME, None, RUNTIME_CALL);
+            }
+            Self::StepTimes => reading.step_times(),
             Self::PlannedMemory => reading.planned_memory(),
             Self::FrameworkCalls => reading.framework_calls(),
             Self::Allocations => reading.allocations(),
@@ -170,6 +187,14 @@ const HOST_CALL: Totals<'static> = &[
     (api_statistic::VARIANCE, "variance", "us²", 1.0),
 ];
 
+const RUNTIME_CALL: Totals<'static> = &[
+    (runtime_api::TOTAL, "total", "ns", 1.0),
+    (runtime_api::COUNT, "count", "", 1.0),
+    (runtime_api::LEAST, "least", "ns", 1.0),
+    (runtime_api::MEAN, "mean", "ns", 1.0),
+    (runtime_api::MOST, "most", "ns", 1.0),
+];
+
 /// A table on its way into figures.
 struct Reading<'t> {
     trace: Trace,
@@ -212,9 +237,9 @@ impl Reading<'_> {
         let subject = self.header.find(&[subject]);
         let columns: Vec<_> =
             columns.iter().map(|&(heading, ..)| self.header.find(&[heading])).zip(columns).collect();
-        let source = self.kind.file();
+        let (source, parts) = (self.kind.file(), self.parts());
         self.each_row(|trace, row| {
-            let (subject, part) = (row.text(subject), row.text(part));
+            let (subject, part) = (row.text(subject), parts.name(row, &row.text(part)));
             let figures: Vec<_> = columns
                 .iter()
                 .map(|&(column, &(_, name, unit, factor))| {
@@ -224,6 +249,31 @@ impl Reading<'_> {
             let about = FigureSubject { topic, source, step: "", subject: &subject, part: &part };
             trace.push_figures(about, &figures);
             !subject.is_empty() && figures.iter().any(|(.., value)| value.is_some())
+        });
+    }
+
+    /// Inferences with their numbers and models.
+    fn step_times(&mut self) {
+        const TIMES: [(&str, &str); 4] = [
+            (step_trace::DURATION, "total"),
+            (step_trace::COMPUTE, "forward and backward"),
+            (step_trace::REFRESH, "tail"),
+            (step_trace::DATA, "interval"),
+        ];
+        let columns = TIMES.map(|(heading, name)| (self.header.find(&[heading]), name));
+        let [number, model] = [step_trace::NUMBER, step_trace::MODEL].map(|name| self.header.find(&[name]));
+        let (source, parts) = (self.kind.file(), self.parts());
+        self.each_row(|trace, row| {
+            let model = row.number(model).map_or_else(String::new, |model| format!("model {model}"));
+            let (step, part) = (row.text(number), parts.name(row, &model));
+            let figures =
+                columns.map(|(column, name)| (name, "ns", row.float(column).map(|time| time * 1e3)));
+            let topic = FigureTopic::Step;
+            trace.push_figures(
+                FigureSubject { topic, source, step: &step, subject: "", part: &part },
+                &figures,
+            );
+            figures.iter().any(|(.., value)| value.is_some())
         });
     }
 
@@ -333,10 +383,10 @@ impl Reading<'_> {
             [l2_cache::STREAM, l2_cache::TASK, l2_cache::HITS, l2_cache::VICTIMS]
                 .map(|heading| self.header.find(&[heading]));
         let name = self.header.find(&[op_summary::NAME]);
-        let source = self.kind.file();
+        let (source, parts) = (self.kind.file(), self.parts());
         self.each_row(|trace, row| {
-            let (subject, part) =
-                (row.text(name), format!("stream {} task {}", row.text(stream), row.text(task)));
+            let task = format!("stream {} task {}", row.text(stream), row.text(task));
+            let (subject, part) = (row.text(name), parts.name(row, &task));
             let topic = FigureTopic::Cache;
             let about = FigureSubject { topic, source, step: "", subject: &subject, part: &part };
             let [hits, victims] = [hits, victims].map(|column| row.float(column));
@@ -345,16 +395,65 @@ impl Reading<'_> {
         });
     }
 
+    fn parts(&self) -> Parts {
+        Parts::of(self.text, self.header, self.stop)
+    }
+
     fn device(&self) -> Option<Column> {
         self.header.find(&["Device_id"])
     }
 }
 
-/// `NPU:1` and `1` are device 1; the host has no number.
-fn device_name(text: &str) -> String {
-    let number = text.rsplit(':').next().unwrap_or_default();
-    match number.parse::<u32>() {
-        Ok(number) => format!("device {number}"),
-        Err(_) => text.to_owned(),
+#[cfg(test)]
+mod tests {
+    use super::super::{ReadError, read};
+    use super::*;
+
+    fn figures(table: &str) -> Vec<String> {
+        let trace = read(table.as_bytes(), &Stop::default()).unwrap();
+        let text = |id| trace.strings.get(id);
+        let rows = trace.figures.iter().map(|(_, row)| row);
+        let written = rows.map(|row| {
+            let about = [row.step, row.subject, row.part, row.name].map(text).join("|");
+            format!("{about} = {} {}", row.value, text(row.unit))
+        });
+        written.collect()
+    }
+
+    #[test]
+    fn inferences_of_2022_have_their_times_and_no_place_in_time() {
+        let table = "Iteration ID,FP Start,BP End,Iteration End,Iteration Time(us),FP to BP Time(us),\
+            Iteration Refresh(us),Data Aug Bound(us),Model ID\n\
+            1,1000,2000,3000,20,10.5,N/A,N/A,4\n";
+        assert_eq!(
+            figures(table),
+            ["1||model 4|total = 20000 ns", "1||model 4|forward and backward = 10500 ns"]
+        );
+        assert!(read(table.as_bytes(), &Stop::default()).unwrap().iterations.is_empty());
+    }
+
+    #[test]
+    fn sums_of_calls_of_2022_are_read_in_their_units() {
+        let acl = "Name,Type,Time(%),Time(us),Count,Avg(us),Min(us),Max(us),Process ID,Thread ID\n\
+            run,ACL_MODEL,50,1000.5,1,1000.5,1000.5,1000.5,100,101\n\
+            run,ACL_MODEL,50,1,1,1,1,1,100,102\n";
+        let found = figures(acl);
+        assert_eq!(found[0], "|run|thread 101, ACL_MODEL|total = 1000500 ns");
+        assert!(found.contains(&"|run|thread 102, ACL_MODEL|count = 1 ".to_owned()), "{found:?}");
+        let runtime = "Name,Stream ID,Time(%),Time(ns),Calls,Avg(ns),Min(ns),Max(ns),Process ID,Thread ID\n\
+            KernelLaunch,3,50,10000,2,5000,4000,6000,100,101\n";
+        let expected =
+            ["total = 10000 ns", "count = 2 ", "least = 4000 ns", "mean = 5000 ns", "most = 6000 ns"];
+        assert_eq!(figures(runtime), expected.map(|figure| format!("|KernelLaunch||{figure}")));
+    }
+
+    #[test]
+    fn calls_of_2022_without_a_unit_of_their_begins_are_known_and_not_read() {
+        for table in [
+            "Name,Type,Start Time,Duration(us),Process ID,Thread ID\nrun,ACL_MODEL,10438,1,1,1\n",
+            "Thread ID,OP Name,OP Type,Event Type,Start Time,Duration(us)\n1,a,Conv,compute,104,1\n",
+        ] {
+            assert_eq!(read(table.as_bytes(), &Stop::default()).unwrap_err(), ReadError::NoTrace);
+        }
     }
 }

@@ -88,11 +88,21 @@ impl Row<'_> {
 
     /// Milliseconds.
     pub fn millis(&self, column: Option<Column>) -> Option<Nanoseconds> {
+        self.time_of_unit(column, b"e3")
+    }
+
+    /// Nanoseconds.
+    pub fn nanos(&self, column: Option<Column>) -> Option<Nanoseconds> {
+        self.time_of_unit(column, b"e-3")
+    }
+
+    /// A time in a unit that is so many microseconds, as an exponent.
+    fn time_of_unit(&self, column: Option<Column>, unit: &[u8]) -> Option<Nanoseconds> {
         let mut numeral = self.numeral(column).into_owned();
         if numeral.iter().any(|byte| byte.eq_ignore_ascii_case(&b'e')) {
             return None;
         }
-        numeral.extend_from_slice(b"e3");
+        numeral.extend_from_slice(unit);
         decimal::from_micros(&numeral).ok()
     }
 
