@@ -3,9 +3,12 @@
 
     cargo build --release -p opscope
     python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
-        [--format db|text|kineto] [--layouts usual|mixed]
+        [--format db|text|kineto] [--layouts usual|mixed] [--missing 1]
 
 Timelines of PyTorch's (kineto) tell no links, so there are no faults of links in those.
+
+With --missing, so many ranks of each collection, which have no fault, weren't recorded. What the others cost is judged
+by the truth about the whole.
 
 With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts.
 
@@ -87,9 +90,16 @@ def asked(program, words):
     return answer.stdout
 
 
-def examined(program, folder, ranks, seed, faults, form, layout=None):
+def without_fault(chance, ranks, faults, count):
+    """So many ranks that no fault is at."""
+    busy = {int(rank) for fault in faults for rank in fault.split("=")[1].split(":")[0].split("-")}
+    return chance.sample([rank for rank in range(ranks) if rank not in busy], count)
+
+
+def examined(program, folder, ranks, seed, faults, form, layout=None, missing=()):
     """The truth about a collection, and what the program makes of it."""
     words = [word for fault in faults or ["none"] for word in ("--fault", fault)]
+    words += [word for rank in missing for word in ("--damage", f"missing={rank}")]
     size = ["--layout", ",".join(f"{name}={count}" for name, count in layout.items())] if layout else ["--ranks", str(ranks)]
     made = ["sample", "cluster", "-o", str(folder), *size, "--seed", str(seed), "--format", form]
     path = pathlib.Path(asked(program, [*made, *words, "--quiet"]).strip())
@@ -162,6 +172,7 @@ def main():
     arguments.add_argument("--seeds", default="1-30", help="the first and the last")
     arguments.add_argument("--format", default="db", choices=["db", "text", "kineto"])
     arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed"])
+    arguments.add_argument("--missing", default=0, type=int, help="how many ranks weren't recorded")
     chosen = arguments.parse_args()
     first, last = map(int, chosen.seeds.split("-"))
     causes = {"db": CAUSES, "text": CAUSES_OF_TEXT, "kineto": CAUSES_OF_KINETO}[chosen.format]
@@ -175,11 +186,13 @@ def main():
                 chance = random.Random(f"{ranks} {seed}")
                 layout = usual if chosen.layouts == "usual" else random_layout(chance, ranks)
                 faults = random_faults(chance, ranks, layout, chosen.format)
-                about = [ranks, seed, faults, chosen.format, layout]
+                missing = without_fault(random.Random(f"missing {ranks} {seed}"), ranks, faults, chosen.missing)
+                about = [ranks, seed, faults, chosen.format, layout, missing]
                 mistakes = judged(*examined(chosen.program, folder, *about), count, causes)
                 wrong += len(mistakes)
                 for mistake in mistakes:
                     size = f"{ranks} ranks" if layout is usual else f"{ranks} ranks ({layout})"
+                    size += f" without {', '.join(map(str, missing))}" if missing else ""
                     print(f"{size}, seed {seed}, {' '.join(faults)}: {mistake}")
                 about[2] = []
                 _, answer = examined(chosen.program, folder, *about)
