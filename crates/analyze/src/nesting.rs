@@ -1,22 +1,19 @@
-//! Spans within spans: the time of each that is its own.
+//! Spans within spans and across one another: the time of each that is its own.
 //!
-//! A span lies within another of its lane that began before it and ends after it; of those that began at once
-//! the shortest lies within the others. One that begins within another and outlasts it lies not within: both keep
-//! the time that was measured of them, so that own times sum to more than their lane was busy. Where nothing
-//! crosses they sum to exactly that, and nowhere is one negative.
+//! Each moment of a lane belongs to one span: of those that are open, to the innermost, which is the one that
+//! began last, and of those that began at once the shortest. So nothing is negative, and the own times of a
+//! lane sum to the time in which it was busy, also where spans cross one another.
 
 use std::collections::BTreeMap;
 
 use opscope_columns::Column;
 use opscope_trace::{Nanoseconds, Trace};
 
-use crate::cover::Span;
 use crate::scope::is_work;
 
-/// The time that each task took itself: the part of its duration in which no task ran that lies within it on
-/// the same stream, such as the nodes of a loop's body within the loop. Tasks that overlap otherwise, such as
-/// kernels of which one begins before the other is done, take nothing from one another; nor do tasks that only
-/// wait or handle streams from work, or work from them: each kind is by itself.
+/// The time that each task took itself: the part of its duration in which no task ran that began within it on
+/// the same stream, such as the nodes of a loop's body within the loop. Tasks that only wait or handle streams
+/// take no moment from work, nor work from them: each kind is by itself.
 pub fn self_times(trace: &Trace) -> Column<Nanoseconds> {
     let tasks = &trace.tasks;
     if tasks.unit().iter().all(|unit| is_work(*unit)) {
@@ -33,58 +30,42 @@ pub fn own_call_times(trace: &Trace) -> Column<Nanoseconds> {
     own_times(calls.thread(), calls.start(), calls.duration())
 }
 
-/// How much later than the span around it one may end that lies within: many formats round starts and durations
-/// to whole microseconds, each by itself.
-const ROUNDING: Nanoseconds = Nanoseconds(1_000);
-
-/// A span that may have others within.
-struct Open {
-    index: usize,
-    end: Nanoseconds,
-    /// How far its time is shared out to those within.
-    reached: Nanoseconds,
-}
-
-/// The part of each span in which none of its lane lies within it.
+/// The part of each span that belongs to no other one of its lane.
 pub(crate) fn own_times<Lane: Copy + Ord>(
     lanes: &[Lane],
     starts: &[Nanoseconds],
     durations: &[Nanoseconds],
 ) -> Column<Nanoseconds> {
-    let mut times: Column<_> = durations.iter().map(|duration| (*duration).max(Nanoseconds::ZERO)).collect();
-    // The last begun on top, which ends before all below.
-    let mut open: Vec<Open> = Vec::new();
+    let mut times: Column<_> = starts.iter().map(|_| Nanoseconds::ZERO).collect();
+    // Spans that have begun, each with its end, the last on top; some of those below may have ended.
+    let mut open: Vec<(usize, Nanoseconds)> = Vec::new();
+    let mut reached = Nanoseconds(i64::MIN);
+    let mut share_out = |open: &mut Vec<(usize, Nanoseconds)>, until: Nanoseconds| {
+        while let Some(&(top, end)) = open.last() {
+            if end > reached {
+                let to = end.min(until);
+                times[top] += to - reached;
+                reached = to;
+            }
+            if end > until {
+                break;
+            }
+            open.pop();
+        }
+        reached = until;
+    };
     let mut lane: Option<Lane> = None;
     for &index in &by_lane_and_start(lanes, starts, durations) {
         let index = index as usize;
         if lane != Some(lanes[index]) {
             lane = Some(lanes[index]);
-            open.clear();
+            share_out(&mut open, Nanoseconds(i64::MAX));
         }
-        let (start, end) = (starts[index], starts[index] + durations[index]);
-        share_out(&mut open, &mut times, (start, end));
-        open.push(Open { index, end, reached: start });
+        share_out(&mut open, starts[index]);
+        open.push((index, starts[index] + durations[index]));
     }
+    share_out(&mut open, Nanoseconds(i64::MAX));
     times
-}
-
-/// Takes the time of a span off those that it lies in. Of those that are open, only such stay as outlast it: it
-/// holds whatever another that ends no later could hold from now on, and is further in.
-fn share_out(open: &mut Vec<Open>, times: &mut [Nanoseconds], (start, end): Span) {
-    let is_around = |other: &Open| other.end > start && other.end + ROUNDING >= end;
-    while open.pop_if(|last| !is_around(last)).is_some() {}
-    while let Some(around) = open.last_mut() {
-        let (from, to) = (start.max(around.reached), end.min(around.end));
-        if from < to {
-            times[around.index] -= to - from;
-            around.reached = to;
-        }
-        if around.end > end {
-            break;
-        }
-        // The rest, which rounding left outside, lies within the next.
-        open.pop();
-    }
 }
 
 /// Rows by lane, then start, the longer first where several start at once. A table has fewer rows than 2³².
@@ -174,39 +155,17 @@ mod tests {
         assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [30, 35, 5, 30, 10]);
     }
 
-    /// The own times of spans of one lane, of which begin and end are given, in nanoseconds.
-    fn own(spans: &[(i64, i64)]) -> Vec<i64> {
-        let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.0)).collect();
-        let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1 - span.0)).collect();
-        own_times(&vec![0; spans.len()], &starts, &durations).iter().map(|time| time.0).collect()
-    }
-
-    /// The same in microseconds.
-    fn own_micros(spans: &[(i64, i64)]) -> Vec<i64> {
-        let spans: Vec<_> = spans.iter().map(|(start, end)| (start * 1_000, end * 1_000)).collect();
-        own(&spans).iter().map(|time| time / 1_000).collect()
-    }
-
     #[test]
-    fn tasks_that_cross_on_a_stream_keep_what_was_measured_of_them_and_other_streams_are_apart() {
+    fn a_moment_of_several_tasks_of_a_stream_is_that_of_the_last_begun_and_other_streams_are_apart() {
         let mut trace = Trace::new();
         let name = trace.strings.intern("x");
         let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name });
         let stream = trace.streams.push(Stream { device, number: 1, thread: None, name });
         let task = |start, duration| Task::new(name, Nanoseconds(start), Nanoseconds(duration));
-        trace.tasks.push(task(0, 100_000));
-        trace.tasks.push(task(50_000, 100_000));
-        trace.tasks.push(Task { stream: Some(stream), ..task(10_000, 20_000) });
-        assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [100_000, 100_000, 20_000]);
-    }
-
-    #[test]
-    fn a_task_that_ends_later_than_the_one_around_it_by_rounding_alone_lies_within() {
-        assert_eq!(own(&[(0, 100_000), (40_000, 101_000)]), [40_000, 61_000]);
-        assert_eq!(own(&[(0, 100_000), (40_000, 101_001)]), [100_000, 61_001]);
-        // Those around both take what sticks out of the inner one.
-        let nested = [(0, 100_000), (10_000, 50_000), (20_000, 50_900), (60_000, 70_000)];
-        assert_eq!(own(&nested), [49_100, 10_000, 30_900, 10_000]);
+        trace.tasks.push(task(0, 100));
+        trace.tasks.push(task(50, 100));
+        trace.tasks.push(Task { stream: Some(stream), ..task(10, 20) });
+        assert_eq!(self_times(&trace).iter().map(|t| t.0).collect::<Vec<_>>(), [50, 100, 20]);
     }
 
     #[test]
@@ -222,10 +181,15 @@ mod tests {
 
     #[test]
     fn tasks_that_cross_within_another_are_taken_off_it_once() {
-        assert_eq!(own_micros(&[(0, 100), (0, 80), (40, 100)]), [0, 80, 60]);
+        let own = |spans: &[(i64, i64)]| -> Vec<i64> {
+            let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.0)).collect();
+            let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1 - span.0)).collect();
+            own_times(&vec![0; spans.len()], &starts, &durations).iter().map(|time| time.0).collect()
+        };
+        assert_eq!(own(&[(0, 100), (0, 80), (40, 100)]), [0, 40, 60]);
         // The first of those within goes on behind the second.
-        assert_eq!(own_micros(&[(0, 100), (10, 60), (20, 30), (25, 40)]), [50, 30, 10, 15]);
-        assert_eq!(own_micros(&[(0, 10), (0, 10), (20, 20)]), [0, 10, 0]);
+        assert_eq!(own(&[(0, 100), (10, 60), (20, 30), (25, 40)]), [50, 30, 5, 15]);
+        assert_eq!(own(&[(0, 10), (0, 10), (20, 20)]), [0, 10, 0]);
     }
 
     #[test]
@@ -256,42 +220,21 @@ mod tests {
         times
     }
 
-    /// The place of the span that each lies in: the last in order before it that hasn't ended, and outlasts it but
-    /// for rounding.
-    fn around(spans: &[(i64, i64)]) -> Vec<Option<usize>> {
-        let holds =
-            |outer: (i64, i64), inner: (i64, i64)| outer.1 > inner.0 && outer.1 + ROUNDING.0 >= inner.1;
-        (0..spans.len()).map(|at| (0..at).rev().find(|&before| holds(spans[before], spans[at]))).collect()
-    }
-
-    /// The time of each that those within don't cover, however deep they lie; spans are in order.
-    fn less_what_those_within_cover(spans: &[(i64, i64)]) -> Vec<i64> {
-        let around = around(spans);
-        let lies_in = |inner: usize, outer: usize| {
-            std::iter::successors(around[inner], |at| around[*at]).any(|at| at == outer)
-        };
-        let time = |outer: usize| {
-            let (start, end) = spans[outer];
-            let within = (0..spans.len()).filter(|&inner| lies_in(inner, outer));
-            let cut = |at: usize| (Nanoseconds(spans[at].0.max(start)), Nanoseconds(spans[at].1.min(end)));
-            end - start - covered_time(within.map(cut).collect()).0
-        };
-        (0..spans.len()).map(time).collect()
-    }
-
     proptest! {
         #[test]
-        fn own_times_leave_out_what_lies_within_and_are_no_less_than_what_a_stream_was_busy(
-            spans in proptest::collection::vec((0_i64..60, 0_i64..40), 0..40),
+        fn own_times_are_never_negative_and_sum_to_what_each_stream_was_busy(
+            spans in proptest::collection::vec((0_u8..3, 0_i64..200, 0_i64..100), 0..60),
         ) {
-            // Steps of half of what rounding explains.
-            let mut spans: Vec<_> = spans.iter().map(|(at, long)| (at * 500, (at + long) * 500)).collect();
-            spans.sort_unstable_by_key(|(start, end)| (*start, -end));
-            let own = own(&spans);
-            prop_assert_eq!(&own, &less_what_those_within_cover(&spans));
-            prop_assert!(own.iter().zip(&spans).all(|(own, (start, end))| (0..=end - start).contains(own)));
-            let busy = covered_time(spans.iter().map(|span| (Nanoseconds(span.0), Nanoseconds(span.1))).collect());
-            prop_assert!(own.iter().sum::<i64>() >= busy.0);
+            let lanes: Vec<u8> = spans.iter().map(|span| span.0).collect();
+            let starts: Vec<_> = spans.iter().map(|span| Nanoseconds(span.1)).collect();
+            let durations: Vec<_> = spans.iter().map(|span| Nanoseconds(span.2)).collect();
+            let own = own_times(&lanes, &starts, &durations);
+            prop_assert!(own.iter().zip(&durations).all(|(own, all)| own.0 >= 0 && own <= all), "{own:?}");
+            for lane in 0..3 {
+                let of_lane = || (0..spans.len()).filter(|&index| lanes[index] == lane);
+                let busy = covered_time(of_lane().map(|at| (starts[at], starts[at] + durations[at])).collect());
+                prop_assert_eq!(of_lane().map(|index| own[index]).sum::<Nanoseconds>(), busy);
+            }
         }
 
         #[test]
