@@ -31,7 +31,7 @@
 //!
 //! - Warm-up iterations are left out unless there are no others, and so is what lies outside of all iterations.
 //!   Where no task is tied to an iteration, figures are of the whole profile.
-//! - The time of an execution is its own: less that of what ran within it on its stream.
+//! - The time of an execution is its own: less that of what began within it on its stream.
 //! - Tasks that only wait or handle streams are no work.
 //! - Tasks that make up one execution of an operator count its operations and bytes once.
 //! - Rows are ordered by the [`Aggregate`]: by sums, which conserve what was recorded and suit a profile that is

@@ -49,7 +49,7 @@ words! {
     /// A time of an execution.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum TimeKind {
-        /// Its own time as it was recorded: less that of what ran within it on the same stream.
+        /// Its own time as it was recorded: less that of what began within it on the same stream.
         #[default]
         Total = "total",
         /// The same without the waiting that it includes.

@@ -33,7 +33,7 @@ Examples:
   opscope analyze PROF_000001_20261121/ --html report.html       and the whole profile as a page
 
 What the times are:
-  total   an operator's own time: less that of what ran within it on the same stream
+  total   an operator's own time: less that of what began within it on the same stream
   kernel  the same without the waiting that it includes
   wait    from being ready or queued to the first kernel:
             MegEngine        from being ready to the first kernel; part of the total
