@@ -48,6 +48,18 @@ pub enum OpenError {
         /// The profiles.
         found: Vec<PathBuf>,
     },
+    /// More files or folders than are looked at, so that nobody knows which profiles there are.
+    #[error(
+        "{}: there are too many files here to look at all of them; name the profile itself{}",
+        path.display(),
+        so_far(found)
+    )]
+    NotAllSeen {
+        /// The folder.
+        path: PathBuf,
+        /// The profiles among those that were looked at.
+        found: Vec<PathBuf>,
+    },
     /// Raw directories that can't be found or decoded.
     #[error(transparent)]
     Ascend(#[from] opscope_cann::Error),
@@ -131,6 +143,10 @@ impl OpenError {
 
 fn hint(rooted: Option<&Path>) -> String {
     rooted.map_or_else(String::new, |rooted| format!("; did you mean {}?", rooted.display()))
+}
+
+fn so_far(found: &[PathBuf]) -> String {
+    if found.is_empty() { String::new() } else { format!("; found so far:{}", list(found)) }
 }
 
 fn list(found: &[PathBuf]) -> String {

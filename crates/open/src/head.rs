@@ -1,5 +1,5 @@
-//! The beginning of a file, as much of it as tells the format: mostly little, and more where the first record alone
-//! is longer than that.
+//! The beginning of a file, as much of it as tells the format: mostly little, and of a file that was named itself more
+//! where the first record alone is longer than that.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,12 @@ const MOST_BYTES: u64 = 16 << 20;
 /// A text in JSON that is so long takes most of what is looked at.
 const LONG_TEXT: usize = 64 << 10;
 
-/// The beginning of a file, unpacked, and whether it was compressed.
+/// The little that is looked at of a file among others, unpacked, and whether it was compressed.
+pub(crate) fn read_little(path: &Path) -> io::Result<(bool, Vec<u8>)> {
+    Input::head(path, BYTES)
+}
+
+/// The beginning of a file that was named itself, unpacked, and whether it was compressed.
 pub(crate) fn read(path: &Path) -> io::Result<(bool, Vec<u8>)> {
     let mut limit = BYTES;
     let mut head = Input::head(path, limit)?;
@@ -31,12 +36,20 @@ pub(crate) fn read(path: &Path) -> io::Result<(bool, Vec<u8>)> {
     Ok(head)
 }
 
+/// Whether the first record of a file goes on behind the most that is looked at.
+pub(crate) fn is_too_long(head: &[u8]) -> bool {
+    reaches(head, MOST_BYTES) && ends_in_first_record(head)
+}
+
+/// Whether the beginning of a file has so many bytes, or a mark before UTF-8 less, which was taken off.
+fn reaches(head: &[u8], limit: u64) -> bool {
+    head.len() as u64 + 3 >= limit
+}
+
 /// Whether the beginning of a file is as long as the least that is looked at, and ends within a long text of JSON, or
 /// within the first line of another text.
-pub(crate) fn ends_in_first_record(head: &[u8]) -> bool {
-    // A mark before UTF-8 was taken off.
-    let is_cut = head.len() as u64 + 3 >= BYTES;
-    is_cut
+fn ends_in_first_record(head: &[u8]) -> bool {
+    reaches(head, BYTES)
         && match head.trim_ascii_start().first() {
             Some(b'[' | b'{') => ends_in_long_text(head),
             _ => !head.iter().any(|byte| matches!(byte, b'\n' | 0)),
@@ -79,5 +92,13 @@ mod tests {
         assert_eq!(length(&[&b"\x0a\x00"[..], long.as_bytes()].concat()), least);
         let longest = "a".repeat(MOST_BYTES as usize + 9);
         assert_eq!(length(longest.as_bytes()), MOST_BYTES as usize);
+    }
+
+    #[test]
+    fn a_record_is_too_long_only_where_the_most_was_looked_at() {
+        let text = "a".repeat(MOST_BYTES as usize);
+        assert!(is_too_long(text.as_bytes()));
+        assert!(!is_too_long(&text.as_bytes()[..300_000]), "a whole file of one line");
+        assert!(!is_too_long(format!("x\n{text}").as_bytes()));
     }
 }

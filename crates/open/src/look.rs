@@ -1,10 +1,12 @@
 //! The first look at a path, by which all formats judge it.
 
 use std::cell::OnceCell;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::{Found, Profile};
 use opscope_formats::encoding::other_encoding;
+use opscope_formats::reading::Stop;
 
 use crate::OpenError;
 use crate::head;
@@ -22,20 +24,36 @@ pub(crate) struct Look {
     pub bytes: Vec<u8>,
     pub json: Option<JsonHead>,
     pub compressed: bool,
+    /// The wish to end the search in which it was met.
+    pub stop: Stop,
     raw: OnceCell<Result<Found, opscope_cann::Error>>,
 }
 
 impl Look {
-    /// Looks at a path.
+    /// Looks at a path that was named.
     pub fn at(path: &Path) -> Result<Self, OpenError> {
         check_presence(path)?;
+        Self::with(path, head::read, Stop::default())
+    }
+
+    /// Looks at a path that was met in a folder, where there may be any number of them: at little of a file, however
+    /// long its first record is, and until `stop` is wanted.
+    pub fn met(path: &Path, stop: &Stop) -> Result<Self, OpenError> {
+        Self::with(path, head::read_little, stop.clone())
+    }
+
+    fn with(
+        path: &Path,
+        head: impl FnOnce(&Path) -> io::Result<(bool, Vec<u8>)>,
+        stop: Stop,
+    ) -> Result<Self, OpenError> {
         let is_folder = path.is_dir();
         let (compressed, bytes) = match is_folder {
             true => (false, Vec::new()),
-            false => head::read(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
+            false => head(path).map_err(|source| OpenError::Io { path: path.to_owned(), source })?,
         };
         let json = JsonHead::read(&bytes);
-        Ok(Self { path: path.to_owned(), is_folder, bytes, json, compressed, raw: OnceCell::new() })
+        Ok(Self { path: path.to_owned(), is_folder, bytes, json, compressed, stop, raw: OnceCell::new() })
     }
 
     /// The raw directories of Ascend at or below a folder.
@@ -104,7 +122,7 @@ impl Look {
                 format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
             }
         };
-        let content = match head::ends_in_first_record(&self.bytes) {
+        let content = match head::is_too_long(&self.bytes) {
             true => format!("{content}, whose first record is longer than opscope looks at"),
             false => content,
         };

@@ -18,7 +18,7 @@ use crate::formats::{
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
 use crate::within::{Within, is_profile, within};
-use crate::{OpenError, Progress};
+use crate::{OpenError, Progress, Stop};
 
 /// A path that was looked at once, and the format of what it leads to.
 #[derive(Debug)]
@@ -145,7 +145,9 @@ impl Source {
     /// When it has no samples, none there, or is damaged beyond use; or when `progress` stops it.
     pub fn open_below(self, below: &str, progress: &dyn Progress) -> Result<Opened, OpenError> {
         let path = self.look.path.clone();
-        let Some(format) = self.format else { return only_within(self.look)?.open_below(below, progress) };
+        let Some(format) = self.format else {
+            return only_within(self.look, progress)?.open_below(below, progress);
+        };
         if !perf::has_stacks(format) {
             return Err(OpenError::NoStacks { path });
         }
@@ -164,7 +166,7 @@ impl Source {
     /// # Errors
     /// When it is no profile, there are several, or it is damaged beyond use; or when `progress` stops it.
     pub fn open(self, progress: &dyn Progress) -> Result<Opened, OpenError> {
-        let Some(format) = self.format else { return only_within(self.look)?.open(progress) };
+        let Some(format) = self.format else { return only_within(self.look, progress)?.open(progress) };
         let (path, is_folder) = (self.look.path.clone(), self.look.is_folder);
         let stop = progress.stop();
         go_on(&stop, &path)?;
@@ -184,7 +186,8 @@ impl Source {
         go_on(&stop, &path)?;
         let Content { mut trace, place, remarks, files } = content?;
         if is_folder {
-            count_others(&mut trace, format, &path, &place);
+            count_others(&mut trace, format, (&path, &place), &stop);
+            go_on(&stop, &path)?;
         }
         trace.count_replaced_bytes(&path.display().to_string());
         Ok(Opened { trace, format, path, place, remarks, files })
@@ -199,10 +202,14 @@ pub(crate) fn format_of(look: &Look) -> Option<&'static Format> {
 /// The only profile in or below a folder of no known format.
 ///
 /// # Errors
-/// When there is none, or several are.
-fn only_within(look: Look) -> Result<Source, OpenError> {
-    match within(&look) {
+/// When there is none, several are, or not all was looked at; or when `progress` stops it.
+fn only_within(look: Look, progress: &dyn Progress) -> Result<Source, OpenError> {
+    let stop = progress.stop();
+    let within = within(&look, &stop);
+    go_on(&stop, &look.path)?;
+    match within {
         Within::Nothing => Err(refusal(look)),
+        Within::Unsure(found) => Err(OpenError::NotAllSeen { path: look.path, found }),
         Within::One(source) => Ok(*source),
         Within::Several(found) => Err(OpenError::Several { path: look.path, what: "profiles", found }),
     }
@@ -210,13 +217,13 @@ fn only_within(look: Look) -> Result<Source, OpenError> {
 
 /// Counts profiles that lie beside the one that a folder was read as, where its format reads files that belong
 /// together and nobody has listed the others.
-fn count_others(trace: &mut Trace, format: &Format, folder: &Path, place: &Path) {
+fn count_others(trace: &mut Trace, format: &Format, (folder, place): (&Path, &Path), stop: &Stop) {
     let Some((_, together)) = READ_TOGETHER.iter().find(|(name, _)| *name == format.name) else { return };
     let is_other = |file: &Look| {
         let found = format_of(file).filter(|found| is_profile(found));
         file.path != place && found.is_some_and(|found| !together.contains(&found.name))
     };
-    for other in files_in(folder, is_other) {
+    for other in files_in(folder, stop, is_other).found {
         trace.count_loss(LossKind::OtherProfile, 1, &other.display().to_string());
     }
 }

@@ -92,6 +92,9 @@ fn a_profile_whose_first_record_is_long_is_known() {
         open(&OneFile::new(content.as_bytes()).path).unwrap();
         open(&OneFile::compressed(content.as_bytes()).path).unwrap();
     }
+    let whole = OneFile::new("a".repeat(300_000).as_bytes());
+    let error = open(&whole.path).unwrap_err().to_string();
+    assert!(error.contains("this is text, not a profile"), "{error}");
     let none = OneFile::new("a".repeat(20_000_000).as_bytes());
     let error = open(&none.path).unwrap_err().to_string();
     assert!(error.contains("whose first record is longer than opscope looks at"), "{error}");
@@ -339,6 +342,81 @@ fn a_profile_below_a_folder_is_found_and_several_are_named() {
     std::fs::write(stacks.path().join("perf/out.folded"), "main;run;gemm 30\nmain;run;copy 10\n").unwrap();
     let profile = Source::at(stacks.path()).unwrap().open_below("gemm", &()).unwrap();
     assert_eq!(profile.format.name, Source::at(&stacks.path().join("perf/out.folded")).unwrap().to_string());
+}
+
+#[test]
+fn a_long_first_record_is_read_only_of_a_file_that_was_named() {
+    let stacks = OneFile::new(format!("main;{} 5\nmain;x 3\n", "a".repeat(400_000)).as_bytes());
+    open(&stacks.path).unwrap();
+    assert!(matches!(open(stacks.path.parent().unwrap()), Err(OpenError::Ascend(_))));
+}
+
+#[test]
+fn the_only_profile_is_none_where_not_all_files_were_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: String, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
+    write("0.json".to_owned(), TIMELINE);
+    for number in 0..1_999 {
+        write(format!("{number}.txt"), b"of no profile");
+    }
+    assert_eq!(Source::at(folder.path()).unwrap().open(&()).unwrap().place, folder.path().join("0.json"));
+    write("z.txt".to_owned(), b"of no profile");
+    let message = open(folder.path()).unwrap_err().to_string();
+    assert!(message.contains("too many files") && message.contains("0.json"), "{message}");
+    std::fs::remove_file(folder.path().join("0.json")).unwrap();
+    write("zz.json".to_owned(), TIMELINE);
+    let message = open(folder.path()).unwrap_err().to_string();
+    assert!(message.ends_with("name the profile itself"), "{message}");
+    // Several are several, whatever else there is.
+    write("00.json".to_owned(), TIMELINE);
+    write("01.json".to_owned(), TIMELINE);
+    assert!(matches!(open(folder.path()), Err(OpenError::Several { .. })));
+}
+
+#[test]
+fn all_folders_below_one_share_what_may_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..256 {
+        std::fs::create_dir(folder.path().join(format!("{number:03}"))).unwrap();
+    }
+    let profile = folder.path().join("000/a.json");
+    std::fs::write(&profile, TIMELINE).unwrap();
+    assert_eq!(Source::at(folder.path()).unwrap().open(&()).unwrap().place, profile);
+    std::fs::create_dir(folder.path().join("256")).unwrap();
+    assert!(matches!(open(folder.path()), Err(OpenError::NotAllSeen { .. })));
+    std::fs::remove_dir(folder.path().join("256")).unwrap();
+    for number in 0..1_000 {
+        for below in ["001", "002"] {
+            std::fs::write(folder.path().join(below).join(number.to_string()), "of no profile").unwrap();
+        }
+    }
+    assert!(matches!(open(folder.path()), Err(OpenError::NotAllSeen { .. })));
+}
+
+#[test]
+fn a_folder_of_tensorrt_whose_other_files_nobody_looked_at_has_no_only_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = r#"[{"count": 1}, {"name": "a", "timeMs": 1.0, "averageMs": 1.0, "percentage": 100}]"#;
+    std::fs::write(folder.path().join("0.json"), profile).unwrap();
+    for number in 0..255 {
+        std::fs::write(folder.path().join(format!("{number}.txt")), "of no profile").unwrap();
+    }
+    open(folder.path()).unwrap();
+    std::fs::write(folder.path().join("more.txt"), "of no profile").unwrap();
+    assert!(matches!(open(folder.path()), Err(OpenError::NotAllSeen { .. })));
+}
+
+#[test]
+fn the_search_below_a_folder_ends_once_nobody_wants_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..100 {
+        std::fs::write(folder.path().join(format!("{number}.txt")), "of no profile").unwrap();
+    }
+    let whole = StopAt::new(usize::MAX);
+    assert!(Source::at(folder.path()).unwrap().open(&whole).is_err());
+    assert!(whole.asked.load(Ordering::Relaxed) >= 100, "at each file");
+    let stopped = Source::at(folder.path()).unwrap().open(&StopAt::new(50));
+    assert!(matches!(stopped, Err(OpenError::Stopped { .. })), "{stopped:?}");
 }
 
 /// A request to stop that comes with one of the questions for it.

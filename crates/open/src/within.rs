@@ -3,24 +3,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use opscope_formats::reading::Stop;
+
 use crate::about::FormatKind;
 use crate::format::{Format, Reader};
-use crate::formats::beside::files_in;
+use crate::formats::beside::{MOST_FILES as MOST_OF_FOLDER, files_of};
 use crate::formats::board;
-use crate::look::Look;
+use crate::look::{Look, PLAIN_FOLDER};
 use crate::source::{Source, format_of};
 
 /// How many levels of folders are looked at below the one that was named.
 const LEVELS: usize = 4;
 
-/// How many folders are looked at. Whoever names a folder with more means none of its profiles.
+/// How many folders are looked at in one search. Whoever names a folder with more means none of its profiles.
 const MOST_FOLDERS: usize = 256;
+
+/// How many files are looked at in one search, of all folders together.
+const MOST_FILES: usize = 2_000;
 
 /// The profiles in a folder of no known format.
 pub(crate) enum Within {
     Nothing,
     One(Box<Source>),
     Several(Vec<PathBuf>),
+    /// None, or one, among the files that were looked at, and there are more.
+    Unsure(Vec<PathBuf>),
 }
 
 /// Whether a format is one of profiles that can be read.
@@ -29,20 +36,25 @@ pub(crate) fn is_profile(format: &Format) -> bool {
         && format.about.is_some_and(|about| about.kind == FormatKind::Profile)
 }
 
-/// The profiles among a folder's files; if there are none, those below it.
-pub(crate) fn within(look: &Look) -> Within {
+/// The profiles among a folder's files; if there are none, those below it. Where `stop` is wanted they mean nothing.
+pub(crate) fn within(look: &Look, stop: &Stop) -> Within {
     if !look.is_folder {
         return Within::Nothing;
     }
-    let mut found = profiles_in(&look.path);
+    let mut search = Search::new(stop);
+    search.look_in(&look.path);
     // Raw directories that can't be used are the ones that are meant, and the error says why.
     let are_boards = || !board::jobs_below(&look.path).is_empty();
-    if found.is_empty() && !are_boards() && matches!(look.raw(), Err(opscope_cann::Error::NoProfile { .. })) {
-        found = profiles_below(&look.path);
+    let is_plain = !are_boards() && matches!(look.raw(), Err(opscope_cann::Error::NoProfile { .. }));
+    if search.found.is_empty() && is_plain {
+        search.look_below(&look.path);
     }
+    let is_known = !is_plain || look.looks_like() != PLAIN_FOLDER;
+    let Search { mut found, is_all, .. } = search;
     match found.len() {
-        0 => Within::Nothing,
-        1 => found
+        0 if is_all || is_known => Within::Nothing,
+        0 | 1 if !is_all => Within::Unsure(found),
+        0 | 1 => found
             .pop()
             .and_then(|path| Source::at(&path).ok())
             .map_or(Within::Nothing, |it| Within::One(it.into())),
@@ -50,31 +62,73 @@ pub(crate) fn within(look: &Look) -> Within {
     }
 }
 
-fn profiles_in(folder: &Path) -> Vec<PathBuf> {
-    files_in(folder, |file| format_of(file).is_some_and(is_profile))
+/// A search for profiles, which looks at no more than a budget allows.
+struct Search<'s> {
+    stop: &'s Stop,
+    found: Vec<PathBuf>,
+    files_left: usize,
+    folders_left: usize,
+    /// Whether the budget allowed to look at everything.
+    is_all: bool,
 }
 
-/// The profiles below a folder that has none itself: folders that are one whole, or else files. Links aren't followed.
-fn profiles_below(folder: &Path) -> Vec<PathBuf> {
-    let (mut found, mut level, mut seen) = (Vec::new(), vec![folder.to_owned()], 0);
-    for _ in 0..LEVELS {
-        let folders: Vec<PathBuf> = level.iter().flat_map(|folder| folders_in(folder)).collect();
-        seen += folders.len();
-        if seen > MOST_FOLDERS {
-            return Vec::new();
-        }
-        level.clear();
-        for folder in folders {
-            match Look::at(&folder).is_ok_and(|look| format_of(&look).is_some_and(is_profile)) {
-                true => found.push(folder),
-                false => {
-                    found.extend(profiles_in(&folder));
-                    level.push(folder);
-                }
+impl<'s> Search<'s> {
+    fn new(stop: &'s Stop) -> Self {
+        let (files_left, folders_left) = (MOST_FILES, MOST_FOLDERS);
+        Self { stop, found: Vec::new(), files_left, folders_left, is_all: true }
+    }
+
+    /// Looks at the files of a folder.
+    fn look_in(&mut self, folder: &Path) {
+        let is = |file: &Look| format_of(file).is_some_and(is_profile);
+        let files = files_of(folder, self.stop, &mut self.files_left, is);
+        self.found.extend(files.found);
+        self.is_all &= files.is_all;
+    }
+
+    /// Looks below a folder that has no profile itself: at folders that are one whole, or else their files. Links
+    /// aren't followed.
+    fn look_below(&mut self, folder: &Path) {
+        let mut level = vec![folder.to_owned()];
+        for _ in 0..LEVELS {
+            let mut next = Vec::new();
+            for folder in &level {
+                next.extend(self.folders_in(folder));
             }
+            // A folder that is a profile whole isn't looked into.
+            next.retain(|folder| !self.stop.is_wanted() && !self.take_whole(folder));
+            level = next;
         }
     }
-    found
+
+    /// Whether a folder is a profile as a whole; otherwise its files are looked at. Where no file may be looked at any
+    /// more, nothing tells.
+    fn take_whole(&mut self, folder: &Path) -> bool {
+        if self.files_left == 0 {
+            self.is_all = false;
+            return false;
+        }
+        let look = Look::met(folder, self.stop);
+        let is_whole = look.is_ok_and(|look| format_of(&look).is_some_and(is_profile));
+        match is_whole {
+            true => {
+                let files = fs::read_dir(folder).into_iter().flatten().take(MOST_OF_FOLDER).count();
+                self.files_left = self.files_left.saturating_sub(files);
+                self.found.push(folder.to_owned());
+            }
+            false => self.look_in(folder),
+        }
+        is_whole
+    }
+
+    /// The folders in a folder, by name, as many as may still be looked at.
+    fn folders_in(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut folders = folders_in(folder);
+        self.is_all &= folders.len() <= self.folders_left;
+        folders.truncate(self.folders_left);
+        self.folders_left -= folders.len();
+        folders
+    }
 }
 
 /// The folders in a folder, by name; none that is hidden.
@@ -83,7 +137,7 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
     let folders =
         entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_hidden(entry));
-    let mut paths: Vec<PathBuf> = folders.map(|entry| entry.path()).take(MOST_FOLDERS + 1).collect();
+    let mut paths: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }

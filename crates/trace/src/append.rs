@@ -1,5 +1,7 @@
 //! Laying one trace over another, so that what several recorders saw of a run is one.
 
+use std::collections::HashMap;
+
 use crate::{
     ApiCall, ApiCallId, Counter, CounterId, Device, DeviceId, Figure, Iteration, IterationId, LaunchSite,
     Metric, MetricId, Model, ModelId, Nanoseconds, Operator, OperatorId, Process, ProcessId, Range, Reading,
@@ -60,41 +62,62 @@ impl Trace {
     fn append_places(&mut self, other: &Self, strings: Strings<'_>) -> Places {
         let mut places = Places::default();
         for (_, row) in other.processes.iter() {
-            let known = self.processes.iter().find(|(_, own)| own.pid == row.pid).map(|(id, _)| id);
             let name = strings.of(self, row.name);
-            let id = known.unwrap_or_else(|| self.processes.push(Process { name, ..row }));
-            places.processes.push(id);
+            places.processes.push(self.same_process(Process { name, ..row }));
         }
         for (_, row) in other.threads.iter() {
             let process = places.processes[row.process.index()];
-            let same = |own: &Thread| own.process == process && own.tid == row.tid;
-            let known = self.threads.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
             let name = strings.of(self, row.name);
-            places.threads.push(known.unwrap_or_else(|| self.threads.push(Thread { process, name, ..row })));
+            places.threads.push(self.same_thread(Thread { process, name, ..row }));
         }
-        for (_, row) in other.devices.iter() {
-            let name = strings.of(self, row.name);
-            let nameless = other.strings.get(row.name).is_empty();
-            let same = |own: &Device| {
-                own.kind == row.kind && own.name == name && (!nameless || own.number == row.number)
-            };
-            let known = self.devices.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
-            places.devices.push(known.unwrap_or_else(|| self.devices.push(Device { name, ..row })));
-        }
+        places.devices = self.append_devices(other, strings);
         for (_, row) in other.streams.iter() {
             let device = places.devices[row.device.index()];
             let thread = row.thread.map(|id| places.threads[id.index()]);
             let name = strings.of(self, row.name);
-            // Streams of one number may be those of several processes, which their names tell.
-            let is_same = |own: &Stream| own.number == row.number && own.name == name;
-            let same = |own: &Stream| {
-                own.device == device && own.thread == thread && (thread.is_some() || is_same(own))
-            };
-            let known = self.streams.iter().find(|(_, own)| same(own)).map(|(id, _)| id);
-            let stream = Stream { device, thread, name, ..row };
-            places.streams.push(known.unwrap_or_else(|| self.streams.push(stream)));
+            places.streams.push(self.same_stream(Stream { device, thread, name, ..row }));
         }
         places
+    }
+
+    fn append_devices(&mut self, other: &Self, strings: Strings<'_>) -> Vec<DeviceId> {
+        let empty = self.strings.intern("");
+        let key =
+            |device: &Device| (device.kind, device.name, (device.name == empty).then_some(device.number));
+        let mut known = HashMap::new();
+        for (id, row) in self.devices.iter() {
+            known.entry(key(&row)).or_insert(id);
+        }
+        let mut ids = Vec::with_capacity(other.devices.len());
+        for (_, row) in other.devices.iter() {
+            let device = Device { name: strings.of(self, row.name), ..row };
+            ids.push(*known.entry(key(&device)).or_insert_with(|| self.devices.push(device)));
+        }
+        ids
+    }
+
+    /// The process of the same number, or else a new one.
+    fn same_process(&mut self, process: Process) -> ProcessId {
+        let pids = self.processes.pid();
+        let key_of = |row: usize| u64::from(pids[row]);
+        let known = self.entered.processes.find(u64::from(process.pid), pids.len(), key_of);
+        known.map(ProcessId::from_index).unwrap_or_else(|| self.processes.push(process))
+    }
+
+    /// The thread of the same process and number, or else a new one.
+    fn same_thread(&mut self, thread: Thread) -> ThreadId {
+        let key = |process: ProcessId, tid| (process.index() as u64, tid);
+        let (processes, tids) = (self.threads.process(), self.threads.tid());
+        let key_of = |row: usize| key(processes[row], tids[row]);
+        let known = self.entered.threads.find(key(thread.process, thread.tid), tids.len(), key_of);
+        known.map(ThreadId::from_index).unwrap_or_else(|| self.threads.push(thread))
+    }
+
+    /// The stream of the same device that is the same thread, or has the same number and name, or else a new one.
+    fn same_stream(&mut self, stream: Stream) -> StreamId {
+        let key_of = |row| stream_key(&self.streams.get(StreamId::from_index(row)));
+        let known = self.entered.streams.find(stream_key(&stream), self.streams.len(), key_of);
+        known.map(StreamId::from_index).unwrap_or_else(|| self.streams.push(stream))
     }
 
     fn append_models(&mut self, other: &Self, strings: Strings<'_>, shift: Nanoseconds) -> Models {
@@ -209,18 +232,32 @@ impl Trace {
     }
 
     fn append_samples(&mut self, other: &Self, strings: Strings<'_>, shift: Nanoseconds, places: &Places) {
+        let mut known = HashMap::new();
+        let key = |counter: &Counter| (counter.name, counter.unit, counter.device);
+        for (id, row) in self.counters.iter().filter(|_| !other.counters.is_empty()) {
+            known.entry(key(&row)).or_insert(id);
+        }
         let mut counters: Vec<CounterId> = Vec::with_capacity(other.counters.len());
         for (_, row) in other.counters.iter() {
             let (name, unit) = (strings.of(self, row.name), strings.of(self, row.unit));
             let device = row.device.map(|id| places.devices[id.index()]);
             let counter = Counter { name, unit, device };
-            let known = self.counters.iter().find(|(_, own)| *own == counter).map(|(id, _)| id);
-            counters.push(known.unwrap_or_else(|| self.counters.push(counter)));
+            counters.push(*known.entry(key(&counter)).or_insert_with(|| self.counters.push(counter)));
         }
         for (_, row) in other.samples.iter() {
             let counter = counters[row.counter.index()];
             self.samples.push(Sample { counter, time: row.time + shift, ..row });
         }
+    }
+}
+
+/// The key of a stream. Streams of one number may be those of several processes, which their names tell; a thread has
+/// no other stream on a device.
+fn stream_key(stream: &Stream) -> [u64; 4] {
+    let device = stream.device.index() as u64;
+    match stream.thread {
+        Some(thread) => [device, thread.index() as u64 + 1, 0, 0],
+        None => [device, 0, stream.number, stream.name.index() as u64],
     }
 }
 
@@ -282,6 +319,51 @@ mod tests {
         assert_eq!(names, ["conv1", "conv2", "conv3"]);
         let of_task = whole.tasks.operator().iter().map(|id| id.map(|id| id.index()));
         assert_eq!(of_task.collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+    }
+
+    /// A trace in which a process has many threads, each of them a stream.
+    fn trace_of_threads(count: u64) -> Trace {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("");
+        let process = trace.processes.push(Process { pid: 5, name });
+        let device = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name });
+        for tid in 0..count {
+            let thread = Some(trace.threads.push(Thread { process, tid, name }));
+            trace.streams.push(Stream { device, number: tid, thread, name });
+            trace.streams.push(Stream { device, number: tid, thread: None, name });
+        }
+        trace
+    }
+
+    #[test]
+    fn many_threads_and_streams_take_a_time_that_grows_with_their_number() {
+        let append_twice = |count: u64| {
+            let part = trace_of_threads(count);
+            let begin = std::time::Instant::now();
+            let mut whole = Trace::new();
+            whole.append(&part, Nanoseconds(0));
+            whole.append(&part, Nanoseconds(0));
+            assert_eq!((whole.threads.len() as u64, whole.streams.len() as u64), (count, 2 * count));
+            begin.elapsed()
+        };
+        // The least of several tries is the one that nothing disturbed.
+        let least = |count| (0..3).map(|_| append_twice(count)).min().unwrap_or_default();
+        let (few, many) = (least(2_000), least(32_000));
+        assert!(many < few * 100, "16 times as many took {many:?} instead of {few:?}");
+    }
+
+    #[test]
+    fn devices_and_counters_that_both_have_stay_one() {
+        let mut part = Trace::new();
+        let [empty, named] = ["", "GPU of a name"].map(|name| part.strings.intern(name));
+        for (number, name) in [(0, empty), (1, empty), (0, named)] {
+            let device = Some(part.devices.push(Device { number, kind: DeviceKind::Gpu, name }));
+            part.counters.push(Counter { name: named, unit: empty, device });
+        }
+        let mut whole = Trace::new();
+        whole.append(&part, Nanoseconds(0));
+        whole.append(&part, Nanoseconds(0));
+        assert_eq!((whole.devices.len(), whole.counters.len()), (3, 3));
     }
 
     #[test]

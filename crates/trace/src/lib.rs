@@ -164,12 +164,17 @@ pub struct Trace {
     entered: Entered,
 }
 
-/// Metrics and models by what they are entered by.
+/// Rows by what they are entered by.
 #[derive(Clone, Debug, Default)]
 struct Entered {
     metrics: RowsByKey<(u64, u64)>,
     models_by_number: RowsByKey<u64>,
     models_by_name: RowsByKey<u64>,
+    processes: RowsByKey<u64>,
+    /// By process and number.
+    threads: RowsByKey<(u64, u64)>,
+    /// By device, and thread or else number and name.
+    streams: RowsByKey<[u64; 4]>,
 }
 
 impl Trace {

@@ -66,6 +66,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
                 layers.leave_model();
                 seen.clear();
                 counts.clear();
+                position = 0;
             }
             continue;
         };
@@ -222,6 +223,17 @@ mod tests {
         assert_eq!(operators, ["large", "large", "large", "small"]);
         assert!(trace.losses.is_empty());
         assert_eq!(trace.figures.len(), 12);
+    }
+
+    #[test]
+    fn the_layers_of_each_network_are_counted_anew() {
+        let run = |layers: &[&str]| -> String {
+            layers.iter().map(|name| format!("ReLU  {name}  1.0ms    |\n")).collect()
+        };
+        let end = |name: &str| format!("   {name}  min =  5.00  max =  5.10  avg =  5.05\n");
+        let text = [run(&["a", "b", "c"]), end("large"), run(&["d", "e"]), end("small")].concat();
+        let trace = read(text.as_bytes(), &Stop::default());
+        assert_eq!(trace.operators.position(), [0, 1, 2, 0, 1].map(Some));
     }
 
     #[test]

@@ -309,7 +309,7 @@ impl Reader {
         });
     }
 
-    /// Counters of kernels, a row for each; those of a kernel follow one another.
+    /// Counters of kernels, a row for each, in any order.
     fn counters(&mut self, bytes: &[u8], process: u32, lost: &mut Lost, stop: &Stop) {
         let wanted = [
             "Kernel_Name",
@@ -322,7 +322,7 @@ impl Reader {
             "Correlation_Id",
         ];
         let mut metrics: NumberMap<u32, MetricId> = NumberMap::default();
-        let mut pending: Option<(TaskId, Vec<MetricId>, Vec<f64>)> = None;
+        let mut counted: Vec<(TaskId, MetricId, f64)> = Vec::new();
         self.each_row(bytes, &wanted, lost, stop, |reader, row, lost| {
             let Some(task) = reader.counted(row, process, lost) else { return };
             let Some(value) = row.double(8) else {
@@ -338,21 +338,21 @@ impl Reader {
                     metric
                 }
             };
-            match &mut pending {
-                Some((of, metrics, values)) if *of == task => {
-                    metrics.push(metric);
-                    values.push(value);
-                }
-                _ => {
-                    let before = pending.replace((task, vec![metric], vec![value]));
-                    if let Some((task, metrics, values)) = before {
-                        reader.trace.push_reading(task, &metrics, &values);
-                    }
-                }
-            }
+            counted.push((task, metric, value));
         });
-        if let Some((task, metrics, values)) = pending {
-            self.trace.push_reading(task, &metrics, &values);
+        self.push_readings(counted);
+    }
+
+    /// Adds a reading for each task. Those of a task may lie anywhere, and stay in their order.
+    fn push_readings(&mut self, mut counted: Vec<(TaskId, MetricId, f64)>) {
+        counted.sort_by_key(|(task, ..)| task.index());
+        let (mut metrics, mut values) = (Vec::new(), Vec::new());
+        for of_task in counted.chunk_by(|one, next| one.0 == next.0) {
+            metrics.clear();
+            values.clear();
+            metrics.extend(of_task.iter().map(|(_, metric, _)| *metric));
+            values.extend(of_task.iter().map(|(.., value)| *value));
+            self.trace.push_reading(of_task[0].0, &metrics, &values);
         }
     }
 

@@ -298,3 +298,19 @@ proptest! {
         let _ = (looks_like(&bytes), read(&bytes, &Stop::default()));
     }
 }
+
+#[test]
+fn counters_of_a_kernel_are_one_reading_in_whichever_order_their_rows_stand() {
+    let row = |dispatch: u32, counter: &str, value: u32| {
+        format!("{dispatch},{dispatch},\"Agent 2\",1,\"k\",\"{counter}\",{value},1000,1500\n")
+    };
+    let rows = ["A", "B", "C"].map(|counter| [row(1, counter, 5), row(2, counter, 6)].concat());
+    let head = COUNTERS.lines().next().unwrap();
+    let trace = read_text(&format!("{head}\n{}", rows.concat()));
+    let readings: Vec<_> = (trace.readings.iter())
+        .map(|(id, row)| {
+            (row.task.index(), trace.readings_of(id).map(|(_, value)| value).collect::<Vec<_>>())
+        })
+        .collect();
+    assert_eq!(readings, [(0, vec![5.0; 3]), (1, vec![6.0; 3])]);
+}

@@ -35,6 +35,7 @@ fn is(look: &Look) -> bool {
     is_database(look)
         && match look.compressed {
             false => database::looks_like(&look.path),
-            true => Input::open(&look.path).is_ok_and(|bytes| database::bytes_look_like(&bytes)),
+            true => Input::open_until(&look.path, &|| look.stop.is_wanted())
+                .is_ok_and(|bytes| database::bytes_look_like(&bytes)),
         }
 }

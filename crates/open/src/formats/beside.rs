@@ -11,26 +11,43 @@ use crate::OpenError;
 use crate::look::Look;
 
 /// How many files of a folder are looked at.
-const MOST_FILES: usize = 256;
+pub(crate) const MOST_FILES: usize = 256;
 
-/// The plain files of a folder that are of a kind, by name. Links and pipes are passed over.
-pub(crate) fn files_in(folder: &Path, is: impl Fn(&Look) -> bool) -> Vec<PathBuf> {
+/// The files of a kind in a folder.
+pub(crate) struct Files {
+    /// Their paths, by name.
+    pub found: Vec<PathBuf>,
+    /// Whether all files of the folder were looked at.
+    pub is_all: bool,
+}
+
+/// The plain files of a folder that are of a kind.
+pub(crate) fn files_in(folder: &Path, stop: &Stop, is: impl Fn(&Look) -> bool) -> Files {
+    let mut left = MOST_FILES;
+    files_of(folder, stop, &mut left, is)
+}
+
+/// The plain files of a folder that are of a kind, of no more than are `left` to look at, until `stop` is wanted. Links
+/// and pipes are passed over.
+pub(crate) fn files_of(folder: &Path, stop: &Stop, left: &mut usize, is: impl Fn(&Look) -> bool) -> Files {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    let mut paths: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths.truncate(MOST_FILES);
-    paths.retain(|path| Look::at(path).is_ok_and(|look| is(&look)));
-    paths
+    let mut found: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();
+    found.sort();
+    let is_all = found.len() <= *left;
+    found.truncate(*left);
+    *left -= found.len();
+    found.retain(|path| !stop.is_wanted() && Look::met(path, stop).is_ok_and(|look| is(&look)));
+    Files { found, is_all }
 }
 
 /// The same of the folder that a file lies in, without the file itself.
-pub(super) fn files_beside(path: &Path, is: impl Fn(&Look) -> bool) -> Vec<PathBuf> {
+pub(super) fn files_beside(path: &Path, stop: &Stop, is: impl Fn(&Look) -> bool) -> Files {
     let own = std::path::absolute(path).unwrap_or_default();
     let folder = own.parent().map(Path::to_owned).unwrap_or_default();
-    let mut found = files_in(&folder, is);
-    found.retain(|found| *found != own);
-    found
+    let mut files = files_in(&folder, stop, is);
+    files.found.retain(|found| *found != own);
+    files
 }
 
 /// The bytes of a file beside a profile, unpacked.
@@ -42,11 +59,13 @@ pub(super) fn bytes(path: &Path, stop: &Stop) -> Result<Input, OpenError> {
 /// The only one of the profiles in a folder.
 ///
 /// # Errors
-/// With their paths where there are several.
-pub(super) fn only(folder: &Path, what: &'static str, mut found: Vec<PathBuf>) -> Result<PathBuf, OpenError> {
+/// With their paths where there are several, or where not all files were looked at.
+pub(super) fn only(folder: &Path, what: &'static str, files: Files) -> Result<PathBuf, OpenError> {
+    let (path, Files { mut found, is_all }) = (folder.to_owned(), files);
     match found.len() {
-        1 => Ok(found.remove(0)),
-        _ => Err(OpenError::Several { path: folder.to_owned(), what, found }),
+        1 if is_all => Ok(found.remove(0)),
+        0 | 1 => Err(OpenError::NotAllSeen { path, found }),
+        _ => Err(OpenError::Several { path, what, found }),
     }
 }
 
@@ -63,12 +82,13 @@ impl<D> Described<D> {
     pub(super) fn beside(
         path: &Path,
         alone: &Trace,
+        stop: &Stop,
         is: impl Fn(&Look) -> bool,
         read: impl Fn(&Path) -> Option<D>,
         knows: impl Fn(&D, &str) -> bool,
     ) -> Self {
         let (mut best, mut others) = (None::<(usize, D)>, Vec::new());
-        for found in files_beside(path, is) {
+        for found in files_beside(path, stop, is).found {
             let Some(description) = read(&found) else {
                 others.push(found);
                 continue;

@@ -12,6 +12,7 @@ use super::beside::{Described, bytes, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
+use crate::progress::go_on;
 use crate::{OpenError, Progress, Stop};
 
 /// The format of counters, as a table or as JSON.
@@ -26,9 +27,10 @@ pub static COUNTERS: Format = Format {
 pub static FOLDER: Format = Format {
     name: NAME,
     about: Some(&ABOUT),
-    is: |look| look.is_folder && !files_in(&look.path, is_counters).is_empty(),
+    is: |look| look.is_folder && !files_in(&look.path, &look.stop, is_counters).found.is_empty(),
     reader: Reader::Place(|look, progress| {
-        let found = files_in(&look.path, is_counters);
+        let found = files_in(&look.path, &progress.stop(), is_counters);
+        go_on(&progress.stop(), &look.path)?;
         read_profile(only(&look.path, "profiles of OpenVINO", found)?, progress)
     }),
 };
@@ -107,5 +109,5 @@ fn counters(input: &Input, graph: Option<&ExecGraph>, stop: &Stop) -> Result<Tra
 /// The graph beside counters that knows most of their nodes.
 fn graph_beside(path: &Path, alone: &Trace, stop: &Stop) -> Described<ExecGraph> {
     let read = |found: &Path| ExecGraph::read(&bytes(found, stop).ok()?, stop).ok();
-    Described::beside(path, alone, is_graph, read, ExecGraph::knows)
+    Described::beside(path, alone, stop, is_graph, read, ExecGraph::knows)
 }

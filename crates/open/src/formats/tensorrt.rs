@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use opscope_formats::tensorrt::{self, Beside, Kind, LayerInfo};
 use opscope_trace::Trace;
 
-use super::beside::{Described, bytes, files_beside, files_in, only};
+use super::beside::{Described, Files, bytes, files_beside, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
+use crate::progress::go_on;
 use crate::{OpenError, Progress, Stop};
 
 /// The format of profiles.
@@ -23,9 +24,10 @@ pub static PROFILE: Format = Format {
 pub static FOLDER: Format = Format {
     name: PROFILE_NAME,
     about: Some(&PROFILE_ABOUT),
-    is: |look| look.is_folder && !profiles_in(&look.path).is_empty(),
+    is: |look| look.is_folder && !profiles_in(&look.path, &look.stop).found.is_empty(),
     reader: Reader::Place(|look, progress| {
-        let found = profiles_in(&look.path);
+        let found = profiles_in(&look.path, &progress.stop());
+        go_on(&progress.stop(), &look.path)?;
         read_profile(only(&look.path, "profiles of TensorRT", found)?, progress)
     }),
 };
@@ -79,8 +81,8 @@ fn kind(look: &Look) -> Option<Kind> {
     Kind::of(json.is_list, json.keys_of_items())
 }
 
-fn profiles_in(folder: &Path) -> Vec<PathBuf> {
-    files_in(folder, |look| kind(look) == Some(Kind::Profile))
+fn profiles_in(folder: &Path, stop: &Stop) -> Files {
+    files_in(folder, stop, |look| kind(look) == Some(Kind::Profile))
 }
 
 fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {
@@ -110,13 +112,16 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
 fn layers_beside(path: &Path, alone: &Trace, stop: &Stop) -> Described<LayerInfo> {
     let is = |look: &Look| kind(look) == Some(Kind::LayerInfo);
     let read = |found: &Path| LayerInfo::read(&bytes(found, stop).ok()?).ok();
-    Described::beside(path, alone, is, read, LayerInfo::knows)
+    Described::beside(path, alone, stop, is, read, LayerInfo::knows)
 }
 
-/// The times beside a profile. Of several, or beside several profiles, nothing tells which belongs to which.
+/// The times beside a profile. Of several, or beside several profiles, nothing tells which belongs to which;
+/// the same holds where not all files were looked at.
 fn times_beside(path: &Path, stop: &Stop) -> Option<Trace> {
-    let [times] = &files_beside(path, |look| kind(look) == Some(Kind::Times))[..] else { return None };
-    let others = files_beside(path, |look| kind(look) == Some(Kind::Profile));
+    let of_kind = |wanted: Kind| files_beside(path, stop, |look| kind(look) == Some(wanted));
+    let Files { found, is_all: true } = of_kind(Kind::Times) else { return None };
+    let [times] = &found[..] else { return None };
+    let others = of_kind(Kind::Profile).found;
     let bytes = others.is_empty().then(|| bytes(times, stop).ok()).flatten()?;
     let mut trace = tensorrt::read_times(&bytes, stop).ok()?;
     trace.drop_impossible(&times.display().to_string());

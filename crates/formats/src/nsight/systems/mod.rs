@@ -24,6 +24,7 @@
 
 mod calls;
 mod facts;
+mod graphs;
 mod lines;
 mod ranges;
 mod reader;

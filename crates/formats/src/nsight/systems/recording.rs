@@ -5,10 +5,8 @@ use opscope_trace::{
     OperatorId, Places, StreamId, StringId, Task, ThreadId, Trace,
 };
 
+use super::graphs::{Devices, Graphs, NO_DEVICE, UNKNOWN_GPU};
 use crate::reading::{Launches, OwnStream, OwnStreams};
-
-/// The type of operator that a graph of CUDA's is.
-const GRAPH: &str = "CUDA graph";
 
 /// A trace while it is made.
 #[derive(Default)]
@@ -24,8 +22,10 @@ pub struct Recording {
     /// How many records named a text that isn't there.
     missing_texts: u64,
     operators: NumberMap<u32, OperatorId>,
-    /// The names of graphs by their numbers.
-    graphs: NumberMap<Option<u64>, StringId>,
+    /// Graphs, which are added behind all else.
+    graphs: Graphs,
+    /// The devices that records tell.
+    devices: Devices,
     names_of_calls: NumberMap<u32, StringId>,
     threads: NumberMap<u64, ThreadId>,
     streams: OwnStreams<u32>,
@@ -81,8 +81,13 @@ impl Recording {
     fn stream(&mut self, process: u32, device: u32, number: u64) -> StreamId {
         let stream = OwnStream { process, device, number, queue: None };
         self.streams.get(stream).unwrap_or_else(|| {
-            let gpu = self.gpus_of_processes.get(&(process, device)).copied().unwrap_or(device);
-            let gpu = self.device(gpu);
+            let gpu = match device {
+                NO_DEVICE => self.places.device(&mut self.trace, DeviceKind::Other, 0, UNKNOWN_GPU),
+                device => {
+                    let gpu = self.gpus_of_processes.get(&(process, device)).copied();
+                    self.device(gpu.unwrap_or(device))
+                }
+            };
             self.streams.add(&mut self.trace, stream, gpu)
         })
     }
@@ -138,16 +143,47 @@ impl Recording {
         self.task(Task { operator: Some(operator), unit, ..Task::new(name, span.0, span.1) }, place);
     }
 
-    /// Adds an execution of a whole graph of CUDA's, of whose kernels nothing is told.
+    /// Adds an execution of a whole graph of CUDA's, of whose kernels nothing is told. Its device may be that of
+    /// records which come later.
     pub fn graph(&mut self, number: Option<u64>, place: Place, span: (Nanoseconds, Nanoseconds)) {
-        let strings = &mut self.trace.strings;
-        let name = *(self.graphs.entry(number)).or_insert_with(|| match number {
-            Some(number) => strings.intern(&format!("{GRAPH} {number}")),
-            None => strings.intern(GRAPH),
-        });
-        let op_type = self.trace.strings.intern(GRAPH);
-        let (operator, unit) = (Some(self.operator(name, op_type)), ExecutionUnit::Gpu);
-        self.task(Task { operator, unit, ..Task::new(name, span.0, span.1) }, place);
+        if let Some(device) = place.device {
+            self.note_device(place, device);
+        }
+        self.graphs.add(number, place, span);
+    }
+
+    fn add_graphs(&mut self) {
+        let graphs = std::mem::take(&mut self.graphs);
+        let op_type = graphs.op_type(&mut self.trace);
+        let mut names = NumberMap::default();
+        for graph in graphs.iter() {
+            let name = *names
+                .entry((graph.number, graph.place.process))
+                .or_insert_with(|| graphs.name(graph, &mut self.trace));
+            let device = self.device_of_graph(graph.place);
+            let (operator, unit) = (Some(self.operator(name, op_type)), ExecutionUnit::Gpu);
+            let task = Task { operator, unit, ..Task::new(name, graph.span.0, graph.span.1) };
+            self.add_task(task, graph.place, device);
+        }
+    }
+
+    /// The device of a graph, whose record tells none where it begins on the host.
+    fn device_of_graph(&self, place: Place) -> u32 {
+        let of_context = || self.contexts.get(&(place.process, place.context?)).copied();
+        let of_list = || {
+            let mut listed = self.gpus_of_processes.keys().filter(|(process, _)| *process == place.process);
+            listed.next().filter(|_| listed.next().is_none()).map(|(_, device)| *device)
+        };
+        let other = || of_context().or_else(|| self.devices.find(place)).or_else(of_list);
+        place.device.or_else(other).unwrap_or(NO_DEVICE)
+    }
+
+    /// Notes the device that a record tells of its context and stream.
+    fn note_device(&mut self, place: Place, device: u32) {
+        if let Some(context) = place.context {
+            self.contexts.insert((place.process, context), device);
+        }
+        self.devices.note(place, device);
     }
 
     /// The operator of a name.
@@ -176,11 +212,13 @@ impl Recording {
 
     fn task(&mut self, task: Task, place: Place) {
         let device = place.device.unwrap_or(0);
-        if task.unit != ExecutionUnit::Control
-            && let Some(context) = place.context
-        {
-            self.contexts.insert((place.process, context), device);
+        if task.unit != ExecutionUnit::Control {
+            self.note_device(place, device);
         }
+        self.add_task(task, place, device);
+    }
+
+    fn add_task(&mut self, task: Task, place: Place, device: u32) {
         let stream = Some(self.stream(place.process, device, place.stream.unwrap_or(0)));
         let task = self.trace.tasks.push(Task { stream, ..task });
         if let Some(correlation) = place.correlation.filter(|&correlation| correlation != 0) {
@@ -190,6 +228,7 @@ impl Recording {
 
     /// The trace of all records; `texts` says where their texts stand.
     pub fn finish(mut self, texts: &str) -> Trace {
+        self.add_graphs();
         self.launches.tie(&mut self.trace);
         self.streams.name(&mut self.trace, |process| process.to_string());
         self.trace.count_loss(LossKind::UnnamedRecord, self.missing_texts, texts);

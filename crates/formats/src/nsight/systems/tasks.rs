@@ -1,14 +1,12 @@
 //! Work on GPUs: kernels, copies, waits.
 
+use super::graphs::NO_DEVICE;
 use super::reader::Reader;
 use super::recording::{Place, copy_word, process_of, wait_word};
 use crate::other_database::Cells;
 
 /// The columns by which every task is placed, behind its times.
 const PLACE: [&str; 7] = ["start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid"];
-
-/// The device of a graph that begins on the host (`CUpti_ActivityGraphTrace2`).
-const NO_DEVICE: u32 = i32::MAX.unsigned_abs();
 
 impl Reader<'_> {
     /// Reads kernels, graphs, copies, fillings of memory and waits.

@@ -292,6 +292,66 @@ fn a_graph_traced_as_a_whole_is_a_task_of_its_launch() {
     assert_eq!(types.collect::<Vec<_>>(), ["CUDA graph"; 2]);
 }
 
+/// The tasks of graphs beside a kernel, each with the name, and the kind and number of its device. `place` is process,
+/// device, context and stream.
+fn graphs(kernels: &[[i64; 4]], graphs: &[[i64; 4]]) -> Vec<(String, DeviceKind, u32)> {
+    let columns =
+        "start INT, end INT, deviceId INT, contextId INT, streamId INT, correlationId INT, globalPid INT";
+    let values = |start: usize, [process, device, context, stream]: [i64; 4]| {
+        format!("{}, {}, {device}, {context}, {stream}, 0, {}", start * 10, start * 10 + 5, process << 24)
+    };
+    let mut statements = format!(
+        "{TEXTS} CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns}, shortName INT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE ({columns}, graphId INT);"
+    );
+    for (start, place) in kernels.iter().enumerate() {
+        let row = values(start, *place);
+        statements.push_str(&format!("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({row}, 1);"));
+    }
+    for (start, place) in graphs.iter().enumerate() {
+        let row = values(100 + start, *place);
+        statements.push_str(&format!("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES ({row}, 5);"));
+    }
+    let trace = read(&statements);
+    let of_graph = |(_, task): (TaskId, Task)| {
+        let device = trace.devices.get(trace.streams.get(task.stream?).device);
+        Some((trace.strings.get(task.name).to_owned(), device.kind, device.number))
+    };
+    trace.tasks.iter().skip(kernels.len()).map(|task| of_graph(task).expect("a stream")).collect()
+}
+
+const ON_HOST: i64 = i32::MAX as i64;
+
+#[test]
+fn a_graph_that_begins_on_the_host_is_on_the_device_that_other_records_tell() {
+    let name = || "CUDA graph 5".to_owned();
+    let kernels = [[12, 2, 1, 7], [12, 3, 2, 8]];
+    let gpu = |kernels: &[[i64; 4]], graph: [i64; 4]| {
+        let (found, kind, number) = graphs(kernels, &[graph]).remove(0);
+        assert_eq!((found, kind), (name(), DeviceKind::Gpu));
+        number
+    };
+    assert_eq!(gpu(&kernels, [12, ON_HOST, 2, 7]), 3, "of its context");
+    assert_eq!(gpu(&kernels, [12, ON_HOST, 9, 8]), 3, "of the stream");
+    assert_eq!(gpu(&kernels[..1], [12, ON_HOST, 9, 9]), 2, "the only one of the process");
+    // A later graph may tell the context's.
+    let both = graphs(&[], &[[12, ON_HOST, 1, 7], [12, 2, 1, 7]]);
+    assert_eq!(both, [(name(), DeviceKind::Gpu, 2), (name(), DeviceKind::Gpu, 2)]);
+}
+
+#[test]
+fn a_graph_of_which_nothing_tells_the_device_is_on_no_gpu_that_others_use() {
+    let found = graphs(&[[12, 0, 1, 7], [12, 1, 2, 8]], &[[12, ON_HOST, 9, 9]]);
+    assert_eq!(found, [("CUDA graph 5".to_owned(), DeviceKind::Other, 0)]);
+}
+
+#[test]
+fn graphs_of_one_number_in_several_processes_are_told_apart() {
+    let found = graphs(&[], &[[12, 0, 1, 7], [13, 0, 1, 7]]);
+    let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(names, ["CUDA graph 5 of process 12", "CUDA graph 5 of process 13"]);
+}
+
 #[test]
 fn calls_of_mpi_have_their_names() {
     let tables = ["MPI_COLLECTIVES_EVENTS", "MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"];
