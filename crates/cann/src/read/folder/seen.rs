@@ -64,6 +64,9 @@ const NOT_READ: [(&str, &str, &str); 9] = [
 /// How a run is known by its times.
 pub(super) const ANOTHER_TIME: &str = "its times lie outside of those of the rest; give it alone";
 
+/// The reason for which a table isn't needed that an earlier one equals.
+pub(super) const REPEATED: &str = "another table of the same device and model is equal to it";
+
 /// How a run is known by its rank.
 pub(super) const ANOTHER_RANK: &str =
     "the database of another rank; give it alone, or a folder for each rank";

@@ -620,3 +620,23 @@ fn a_timeline_of_mindspores_is_read_as_far_as_it_is_whole() {
         assert_eq!(count(&read.trace, kind), 1, "{kind:?}");
     }
 }
+
+#[test]
+fn ranges_that_the_table_of_each_inference_has_are_taken_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let headings = "pid,tid,event_type,Start_time(ns),End_time(ns),message\n";
+    let range = "1,1,start/end,1736412474730130000,1736412474730160000,hello\n";
+    let later = "1,1,start/end,1736412474730140000,1736412474730160000,hello\n";
+    for (device, inference) in [(0, 1), (0, 2), (1, 1)] {
+        let name = |kind: &str| format!("device_{device}/summary/{kind}_{device}_1_{inference}.csv");
+        let tasks = format!("{HEADINGS}{}", row(device, "1736412474730135.222", "0.5"));
+        write(folder.path(), &name("op_summary"), &tasks);
+        // The program marked one of them twice.
+        write(folder.path(), &name("msprof_tx"), &format!("{headings}{range}{range}{later}"));
+    }
+    let trace = read(folder.path()).trace;
+    let zero = trace.clock.unix_zero.unwrap();
+    let starts: Vec<i64> = trace.ranges.start().iter().map(|start| start.0 + zero).collect();
+    assert_eq!(starts, [1_736_412_474_730_130_000, 1_736_412_474_730_130_000, 1_736_412_474_730_140_000]);
+    assert_eq!(count(&trace, LossKind::RepeatedRecord), 6);
+}

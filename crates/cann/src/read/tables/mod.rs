@@ -18,6 +18,7 @@ pub(super) mod caches;
 pub(super) mod complete;
 pub(super) mod join;
 mod kernels;
+mod known_ranges;
 pub(super) mod mindspore;
 mod others;
 mod parts;
@@ -37,6 +38,7 @@ use opscope_trace::{Nanoseconds, Trace};
 
 use crate::headings::{calls_2022, fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
+pub(super) use known_ranges::KnownRanges;
 pub(super) use stated::Stated;
 use table::{Header, read_header};
 
