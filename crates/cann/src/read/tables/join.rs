@@ -53,6 +53,7 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &St
         };
         kernels.enter_reading(trace, &mut entry, task, kernel);
     }
+    entry.part_streamless(trace);
     kernels.name_models(trace);
     drop_unused_operators(trace);
     kernels.losses.report(trace);

@@ -216,6 +216,7 @@ impl Kernels {
             let task = trace.tasks.push(Task { iteration, stream, ..task });
             self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
+        entry.part_streamless(&mut trace);
         self.name_models(&mut trace);
         self.losses.report(&mut trace);
         trace
@@ -417,6 +418,11 @@ impl Entry {
         let device = self.places.device(trace, DeviceKind::Npu, kernel.device, "");
         let named = (kernels.texts.get(kernel.name), task.unit);
         Some(self.streamless.find(trace, &mut self.places, device, named))
+    }
+
+    /// Moves tasks without a stream that run at the same time to lanes of their own, once all were entered.
+    pub fn part_streamless(&mut self, trace: &mut Trace) {
+        self.streamless.part(trace, &mut self.places);
     }
 
     /// The operator of a row; none for tasks that only handle streams or copy memory.
