@@ -70,6 +70,18 @@ impl Reading {
             }
         });
         losses.report_in(&mut self.trace, file);
+        if layout.is_written() {
+            self.trace.count_loss(
+                LossKind::UntiedClock,
+                1,
+                &format!("{file}: start_datetime, whose zone isn't told"),
+            );
+        }
+    }
+
+    /// Whether anything with a time was read.
+    pub fn has_times(&self) -> bool {
+        !self.lasting.is_empty() || !self.samples.is_empty()
     }
 
     fn lasting(
