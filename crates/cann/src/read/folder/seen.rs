@@ -108,9 +108,13 @@ impl Fates {
     pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
         let paths = all_files(folder)?;
-        let read = self.known.iter().filter(|(_, fate)| matches!(fate, FileFate::Read(_)));
-        let read = read.map(|(path, _)| path.as_path()).collect();
-        let known = Known { paths: &paths, read, trace };
+        let of = |is_it: fn(&FileFate) -> bool| {
+            let found = self.known.iter().filter(move |(_, fate)| is_it(fate));
+            found.map(|(path, _)| path.as_path()).collect()
+        };
+        let read = of(|fate| matches!(fate, FileFate::Read(_)));
+        let not_needed = of(|fate| matches!(fate, FileFate::NotNeeded(_)));
+        let known = Known { paths: &paths, read, not_needed, trace };
         let fates: Vec<FileFate> = paths.iter().map(|path| self.fate(path, &known)).collect();
         for (path, fate) in paths.iter().zip(fates) {
             let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();

@@ -199,6 +199,13 @@ pub(super) fn first_time(text: &[u8], stop: &Stop) -> Option<Nanoseconds> {
     }
 }
 
+/// The devices and numbers of the streams that a table of tasks names; nothing where it is none.
+pub(super) fn streams_of_tasks(text: &[u8], stop: &Stop) -> Option<BTreeSet<(u32, u64)>> {
+    let mut kernels = Kernels::default();
+    read_tasks(text, stop, &mut kernels).ok()?;
+    Some(kernels.rows.iter().filter_map(|row| Some((row.device, row.stream?))).collect())
+}
+
 /// The devices that a table of samples names.
 pub(super) fn devices_of_samples(text: &[u8], stop: &Stop) -> BTreeSet<u32> {
     samples_header(text).map(|header| others::devices_of_samples(text, &header, stop)).unwrap_or_default()
