@@ -239,7 +239,7 @@ impl Reading<'_> {
             let inputs = paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>, _>>()?;
             match timelines::read(&inputs, self.stop) {
                 Ok(mut trace) => {
-                    timelines::set_device(&mut trace, device);
+                    join::set_device(&mut trace, device);
                     paths.iter().for_each(|path| self.fates.read(path, "calls, tasks, counters"));
                     match &mut whole {
                         None => whole = Some(trace),

@@ -167,6 +167,20 @@ fn a_timeline_that_tells_no_device_is_completed_by_a_table_that_does() {
 }
 
 #[test]
+fn collectives_that_only_a_table_has_are_on_the_device_of_the_timeline_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let label = r#"    {"ph":"M","name":"process_labels","pid":5120,"args":{"labels":"NPU 0"}},"#;
+    let timeline = TIMELINE.replace(label, "").replace("5120", "3");
+    write(folder.path(), "msprof_20260102000003.json", &timeline);
+    let collective = "3,hcom_allReduce__721_0_1,hcom_allReduce_,COMMUNICATION,N/A,1736412474730145.222,50,\n";
+    let table = format!("{HEADINGS}{}{collective}", row(3, "1736412474730135.222", "0.5"));
+    write(folder.path(), "op_summary_20260102000003.csv", &table);
+    let trace = read(folder.path()).trace;
+    let devices: Vec<_> = tasks(&trace).into_iter().map(|(_, _, device, ..)| device).collect();
+    assert_eq!((devices, trace.devices.len()), (vec![Some(3), Some(3)], 1));
+}
+
+#[test]
 fn a_database_above_folders_of_2022_is_completed_by_their_tables() {
     let folder = tempfile::tempdir().unwrap();
     database(&folder.path().join("msprof_20260102000003.db"), "conv1", 1_736_412_474_730_135_222);

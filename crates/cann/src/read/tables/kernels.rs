@@ -187,6 +187,13 @@ impl Kernels {
         self.names_devices[row.table]
     }
 
+    /// The device of all tasks, where the tables tell devices and it is one.
+    pub(super) fn only_device(&self) -> Option<u32> {
+        let mut told = self.rows.iter().filter(|row| self.names_device(row)).map(|row| row.device);
+        let first = told.next()?;
+        told.all(|device| device == first).then_some(first)
+    }
+
     /// Whether the table of a row tells something of where its tasks ran, so that all of them are on a device.
     fn is_placed(&self, row: &Kernel) -> bool {
         self.names_devices[row.table] || self.names_streams[row.table]
