@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
-use opscope_trace::{Counter, ExecutionUnit, StreamId, Trace};
+use opscope_trace::{Counter, DeviceKind, ExecutionUnit, StreamId, Trace};
 
 use super::seen::FileFate;
 use crate::read::tables;
@@ -143,7 +143,7 @@ pub(super) struct Known<'k> {
     pub paths: &'k [PathBuf],
     /// Those that were read.
     pub read: Vec<&'k Path>,
-    /// Those of which a reader has told that others have what they hold.
+    /// Files of which a reader has told that others have the same.
     pub not_needed: Vec<&'k Path>,
     /// All that was read.
     pub trace: &'k Trace,
@@ -198,9 +198,7 @@ impl Known<'_> {
             Iterations => !self.trace.iterations.is_empty(),
         }
     }
-}
 
-impl Known<'_> {
     /// Whether there are samples of counters whose names begin so, other than of memory in use.
     fn has_rates(&self, name: &str) -> bool {
         let Trace { counters, strings, samples, .. } = self.trace;
@@ -216,7 +214,7 @@ impl Known<'_> {
         let Trace { devices, streams, tasks, .. } = self.trace;
         let used: HashSet<StreamId> = tasks.stream().iter().flatten().copied().collect();
         // The only device of a trace may not have the number that tables tell.
-        let one_device = devices.len() == 1;
+        let one_device = devices.kind().iter().filter(|kind| **kind == DeviceKind::Npu).count() == 1;
         let place = |id: &StreamId| {
             let stream = streams.get(*id);
             (if one_device { 0 } else { devices.number()[stream.device.index()] }, stream.number)
