@@ -10,6 +10,7 @@ pub mod communication;
 mod csv_files;
 pub mod database;
 mod folder;
+mod lanes;
 pub(crate) mod operators;
 pub mod serving;
 pub mod single_operators;

@@ -1,5 +1,6 @@
 //! Whole folders of outputs, joined as far as they belong together.
 
+mod exports_2022;
 mod mindspore;
 mod not_needed;
 mod other_runs;
@@ -20,11 +21,12 @@ use opscope_formats::chrome;
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
 
-use super::tables::{self, Kernels, Stated, caches, complete, join};
+use super::tables::{self, Kernels, KnownRanges, Stated, caches, complete, join};
 use super::{communication, database};
+use exports_2022::Exports;
 use other_runs::{has_times, is_outside, lies_outside};
 use outputs::{Outputs, find_outputs};
-use seen::{ANOTHER_RANK, ANOTHER_TIME, Fates};
+use seen::{ANOTHER_RANK, ANOTHER_TIME, Fates, REPEATED};
 pub use seen::{FileFate, SeenFile};
 
 /// A folder of outputs that was read.
@@ -112,7 +114,9 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError
     if outputs.is_empty() {
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
-    let mut reading = Reading { stop, damaged: Vec::new(), unread: Vec::new(), fates: Fates::default() };
+    let exports = Exports::of(&outputs);
+    let mut reading =
+        Reading { stop, damaged: Vec::new(), unread: Vec::new(), fates: Fates::default(), exports };
     let mut trace = match &outputs.database {
         None => reading.text(&outputs)?,
         Some(database) => match reading.database(database, &outputs) {
@@ -145,6 +149,7 @@ struct Reading<'s> {
     /// Files that can't be read, and why.
     unread: Vec<String>,
     fates: Fates,
+    exports: Exports,
 }
 
 impl Reading<'_> {
@@ -234,7 +239,7 @@ impl Reading<'_> {
             let inputs = paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>, _>>()?;
             match timelines::read(&inputs, self.stop) {
                 Ok(mut trace) => {
-                    timelines::set_device(&mut trace, device);
+                    join::set_device(&mut trace, device);
                     paths.iter().for_each(|path| self.fates.read(path, "calls, tasks, counters"));
                     match &mut whole {
                         None => whole = Some(trace),
@@ -289,7 +294,13 @@ impl Reading<'_> {
                 }
                 // Those of 2022 tell how long inferences took, and not when.
                 Err(error) => match tables::read_stated(&text, Stated::StepTimes, self.stop) {
-                    Ok(figures) => self.append(trace, path, &figures),
+                    Ok(_) if self.exports.repeats(Stated::StepTimes, path, &text) => {
+                        self.fates.not_needed(path, REPEATED);
+                    }
+                    Ok(mut figures) => {
+                        self.exports.name_device(&mut figures, path);
+                        self.append(trace, path, &figures);
+                    }
                     Err(_) => self.note_unread(path, error),
                 },
             }
@@ -304,6 +315,7 @@ impl Reading<'_> {
         if !trace.ranges.is_empty() {
             return Ok(());
         }
+        let mut known = KnownRanges::default();
         for path in &outputs.ranges {
             let table = tables::read_ranges(&self.open(path)?, self.stop);
             if let Ok(table) = &table
@@ -313,7 +325,7 @@ impl Reading<'_> {
             }
             match table {
                 Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
-                Ok(table) if complete::add_ranges(trace, &table) => {
+                Ok(table) if complete::add_ranges(trace, &table, &mut known) => {
                     self.fates.read(path, "ranges and marks of the program");
                 }
                 Ok(_) => self.note_unread(path, "its times are by another clock"),
@@ -368,7 +380,9 @@ impl Reading<'_> {
         }
         let several_devices = outputs.mindspore.len() > 1;
         for (kind, path) in &outputs.stated {
-            match tables::read_stated(&self.open(path)?, *kind, self.stop) {
+            let text = self.open(path)?;
+            match tables::read_stated(&text, *kind, self.stop) {
+                Ok(_) if self.exports.repeats(*kind, path, &text) => self.fates.not_needed(path, REPEATED),
                 Ok(figures) if *kind == Stated::Caches => {
                     caches::add_readings(trace, &figures);
                     self.fates.read(path, "how often tasks found what they read in the cache");
@@ -377,6 +391,7 @@ impl Reading<'_> {
                     if let Some(device) = mindspore::device_of(*kind, path).filter(|_| several_devices) {
                         mindspore::name_device(&mut figures, device);
                     }
+                    self.exports.name_device(&mut figures, path);
                     self.append(trace, path, &figures);
                 }
                 Ok(_) => self.fates.not_needed(path, "the database has these figures"),

@@ -1,9 +1,11 @@
 //! Files of a folder that nothing needs, because other files have what they hold: which these are, and whether they do.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
-use opscope_trace::{ExecutionUnit, Trace};
+use opscope_formats::reading::Stop;
+use opscope_trace::{Counter, DeviceKind, ExecutionUnit, StreamId, Trace};
 
 use super::seen::FileFate;
 use crate::read::tables;
@@ -13,11 +15,15 @@ use crate::read::tables;
 enum Holder {
     /// A timeline was read.
     Timeline,
+    /// There are rates by counters whose names begin so.
+    Rates(&'static str),
+    /// There are tasks on all streams that the file names.
+    Streams,
     /// A database was read.
     Database,
     /// A file of the same kind was read, of an export made later.
     Later,
-    /// There is a file whose name begins so.
+    /// A file whose name begins so was read, or is not needed either.
     Begin(&'static str),
     /// Tasks are known, by whichever file.
     Tasks,
@@ -30,18 +36,25 @@ enum Holder {
     /// Inferences are known.
     Iterations,
 }
-use Holder::{Begin, Calls, Database, Iterations, Later, Ranges, Tasks, TasksOf, Timeline};
+use Holder::{Begin, Calls, Database, Iterations, Later, Ranges, Rates, Streams, Tasks, TasksOf, Timeline};
+
+/// The bytes of a table in which its streams are looked for.
+const HEAD_BYTES: u64 = 1 << 20;
 
 /// No analysis asks for it.
 const NOBODY: &[Holder] = &[];
 const RECORDING: &[Holder] = &[Timeline, Database];
 
 /// The begins of the names of files that nothing needs, the reasons of which one must hold, and the words for them.
-const NOT_NEEDED: [(&str, &[Holder], &str); 59] = [
+const NOT_NEEDED: [(&str, &[Holder], &str); 60] = [
     ("profiler_info", NOBODY, "settings of the collection"),
     ("profiler_metadata", NOBODY, "settings of the collection"),
     ("trace_view", &[Database], "the database has these slices"),
-    ("msprof_tx", &[Ranges], "the timeline and the database have these ranges"),
+    (
+        "msprof_tx",
+        &[Ranges, Later],
+        "the timeline and the database have these ranges, or an export made later",
+    ),
     ("msprof_slice_", RECORDING, "the timeline or database has these slices"),
     ("msprof_", &[Database, Later], "the database has these slices, or an export made later"),
     ("kernel_details", &[Database], "the database has these tasks"),
@@ -65,7 +78,7 @@ const NOT_NEEDED: [(&str, &[Holder], &str); 59] = [
     ("operator_memory", &[Later], "of an export made before the last"),
     ("static_op_mem", &[Later], "of an export made before the last"),
     ("l2_cache", &[Later], "of an export made before the last"),
-    ("task_time", RECORDING, "op_summary and the timeline have these tasks"),
+    ("task_time", &[Streams], "op_summary and the timeline have these tasks"),
     (
         "ai_core_utilization",
         &[Begin("op_summary"), Begin("kernel_details"), Database],
@@ -73,19 +86,20 @@ const NOT_NEEDED: [(&str, &[Holder], &str); 59] = [
     ),
     ("aicpu", &[TasksOf(ExecutionUnit::AiCpu)], "op_summary has these tasks"),
     ("fusion_op", NOBODY, "it names what was fused, and has no times"),
-    ("hbm", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("ddr", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("hccs", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("pcie", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("llc_read_write", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("llc_bandwidth", RECORDING, "sums only; the timeline has the traffic over time"),
-    ("llc_", RECORDING, "sums only; the timeline has these values over time"),
+    ("hbm", &[Rates("HBM")], "means only; timelines and databases have the traffic over time"),
+    ("ddr", &[Rates("DDR")], "means only; timelines and databases have the traffic over time"),
+    ("hccs", &[Rates("HCCS")], "means only; timelines and databases have the traffic over time"),
+    ("pcie", &[Rates("PCIe")], "means only; timelines and databases have the traffic over time"),
+    ("llc_read_write", &[Rates("LLC")], "means only; timelines and databases have the traffic over time"),
+    ("llc_bandwidth", &[Rates("LLC")], "sums only; the timeline has the traffic over time"),
+    ("llc_", &[Rates("LLC")], "sums only; the timeline has these values over time"),
     ("ccu_", NOBODY, "details of collective communication, which no analysis asks for"),
-    ("nic_", RECORDING, "means only; timelines and databases have the traffic over time"),
-    ("roce_", RECORDING, "means only; timelines and databases have the traffic over time"),
+    ("nic_", &[Rates("NIC")], "means only; timelines and databases have the traffic over time"),
+    ("roce_", &[Rates("RoCE")], "means only; timelines and databases have the traffic over time"),
     ("host_", &[Database], "means only; databases have the host's load over time"),
     ("hccl_", &[TasksOf(ExecutionUnit::Communication)], "the timeline has these operations"),
     ("ascend_pytorch_profiler", &[Database], "a database of the run is read"),
+    ("acl_statistic", &[Calls, Later], "the timeline has these calls, or an export made later"),
     ("acl_", &[Calls], "the timeline has these calls"),
     ("prof_rule", NOBODY, "advice of the vendor's tool; opscope advise gives its own"),
     ("soc_pmu", NOBODY, "the address translation by task, which no analysis asks for"),
@@ -97,7 +111,7 @@ const NOT_NEEDED: [(&str, &[Holder], &str); 59] = [
     ("ascend_timeline_summary", &[Tasks], "the timeline has what it counts"),
     ("timeline_summary", &[Tasks], "the timeline has what it counts"),
     ("framework_raw", &[Tasks], "the operators of the graph, of which other files have the types"),
-    ("aicpu_intermediate", &[Tasks], "other files have these tasks"),
+    ("aicpu_intermediate", &[TasksOf(ExecutionUnit::AiCpu)], "other files have these tasks"),
     ("output_data_preprocess", &[Begin("aicpu_intermediate")], "aicpu_intermediate has these tasks"),
     ("output_op_compute_time", &[Begin("aicore_intermediate")], "aicore_intermediate has these times"),
     (
@@ -129,6 +143,8 @@ pub(super) struct Known<'k> {
     pub paths: &'k [PathBuf],
     /// Those that were read.
     pub read: Vec<&'k Path>,
+    /// Files of which a reader has told that others have the same.
+    pub not_needed: Vec<&'k Path>,
     /// All that was read.
     pub trace: &'k Trace,
 }
@@ -137,8 +153,10 @@ impl Known<'_> {
     /// The use of a file that no reader has asked for, by its name; nothing for one of unknown content.
     pub fn judge(&self, path: &Path) -> Option<FileFate> {
         let name = name_of(path);
-        let (begin, holders, why) = NOT_NEEDED.iter().find(|(begin, ..)| name.starts_with(begin))?;
-        if holders.is_empty() || holders.iter().any(|holder| self.holds(*holder, begin)) {
+        // Of names of which one begins another, the longer is meant.
+        let fitting = NOT_NEEDED.iter().filter(|(begin, ..)| name.starts_with(begin));
+        let (begin, holders, why) = fitting.max_by_key(|(begin, ..)| begin.len())?;
+        if holders.is_empty() || holders.iter().any(|holder| self.holds(*holder, begin, path)) {
             return Some(FileFate::NotNeeded(why));
         }
         let lacking = holders.iter().find_map(|holder| match holder {
@@ -146,13 +164,16 @@ impl Known<'_> {
             _ => None,
         });
         Some(FileFate::Failed(match lacking {
+            Some(lacking) if self.paths.iter().any(|path| name_of(path).starts_with(lacking)) => {
+                format!("{lacking}, which opscope reads in its place, wasn't read")
+            }
             Some(lacking) => format!("{lacking}, which opscope reads in its place, isn't there"),
             None if is_table(path) => ALONE.to_owned(),
             None => UNREAD.to_owned(),
         }))
     }
 
-    fn holds(&self, holder: Holder, begin: &str) -> bool {
+    fn holds(&self, holder: Holder, begin: &str, path: &Path) -> bool {
         let was_read = |wanted: &dyn Fn(&str, &str) -> bool| {
             self.read.iter().any(|path| {
                 let extension = path.extension().unwrap_or_default().to_string_lossy();
@@ -165,13 +186,48 @@ impl Known<'_> {
             }
             Database => was_read(&|_, extension| extension == "db"),
             Later => was_read(&|name, _| name.starts_with(begin)),
-            Begin(begin) => self.paths.iter().any(|path| name_of(path).starts_with(begin)),
+            Begin(begin) => {
+                self.read.iter().chain(&self.not_needed).any(|path| name_of(path).starts_with(begin))
+            }
+            Rates(name) => self.has_rates(name),
+            Streams => self.has_streams_of(path),
             Tasks => !self.trace.tasks.is_empty(),
             TasksOf(unit) => self.trace.tasks.unit().contains(&unit),
             Calls => !self.trace.api_calls.is_empty(),
             Ranges => !self.trace.ranges.is_empty(),
             Iterations => !self.trace.iterations.is_empty(),
         }
+    }
+
+    /// Whether there are samples of counters whose names begin so, other than of memory in use.
+    fn has_rates(&self, name: &str) -> bool {
+        let Trace { counters, strings, samples, .. } = self.trace;
+        let is_it = |counter: Counter| {
+            let begin = strings.get(counter.name).get(..name.len());
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name)) && strings.get(counter.unit) != "B"
+        };
+        samples.counter().iter().any(|counter| is_it(counters.get(*counter)))
+    }
+
+    /// Whether there are tasks on all streams that the begin of a table names.
+    fn has_streams_of(&self, path: &Path) -> bool {
+        let Trace { devices, streams, tasks, .. } = self.trace;
+        let used: HashSet<StreamId> = tasks.stream().iter().flatten().copied().collect();
+        // The only device of a trace may not have the number that tables tell.
+        let one_device = devices.kind().iter().filter(|kind| **kind == DeviceKind::Npu).count() == 1;
+        let place = |id: &StreamId| {
+            let stream = streams.get(*id);
+            (if one_device { 0 } else { devices.number()[stream.device.index()] }, stream.number)
+        };
+        let known: HashSet<(u32, u64)> = used.iter().map(place).collect();
+        let told = Input::head(path, HEAD_BYTES).ok().and_then(|(_, head)| {
+            // The last row may be cut off.
+            let whole = head.iter().rposition(|byte| *byte == b'\n')?;
+            tables::streams_of_tasks(&head[..=whole], &Stop::default())
+        });
+        let is_known =
+            |(device, stream): &(u32, u64)| known.contains(&(if one_device { 0 } else { *device }, *stream));
+        told.is_some_and(|told| told.iter().all(is_known)) && !tasks.is_empty()
     }
 }
 
@@ -207,6 +263,15 @@ mod tests {
         {"ph":"M","name":"process_name","pid":5120,"args":{"name":"Ascend Hardware"}},
         {"ph":"M","name":"process_labels","pid":5120,"args":{"labels":"NPU 0"}},
         {"ph":"X","name":"conv","pid":5120,"tid":2,"ts":"1043640017380.5","dur":5,"args":{"Task Type":"AI_CORE"}}
+    ]"#;
+    /// With a copy on stream 5, and a rate of the memory.
+    const WHOLE_TIMELINE: &str = r#"[
+        {"ph":"M","name":"process_name","pid":5120,"args":{"name":"Ascend Hardware"}},
+        {"ph":"M","name":"process_labels","pid":5120,"args":{"labels":"NPU 0"}},
+        {"ph":"M","name":"process_name","pid":5121,"args":{"name":"HBM"}},
+        {"ph":"X","name":"conv","pid":5120,"tid":2,"ts":"1043640017380.5","dur":5,"args":{"Task Type":"AI_CORE"}},
+        {"ph":"X","name":"MEMCPY_ASYNC","pid":5120,"tid":5,"ts":"1043640017600","dur":50,"args":{"Task Type":"MEMCPY_ASYNC"}},
+        {"ph":"C","name":"HBM 0/Read","pid":5121,"tid":0,"ts":"1043640017381.5","args":{"Read(MB/s)":7}}
     ]"#;
 
     fn folder(files: &[(&str, &str)]) -> Folder {
@@ -260,7 +325,7 @@ mod tests {
         let ai_cpu = format!("{SUMMARY}0,g,G,AI_CPU,7,1043640017700.0,30\n");
         let read = folder(&[
             ("op_summary_20240101101010.csv", &ai_cpu),
-            ("msprof_20240101101010.json", TIMELINE),
+            ("msprof_20240101101010.json", WHOLE_TIMELINE),
             ("aicpu_20240101101010.csv", AI_CPU),
             ("task_time_20240101101010.csv", TASKS),
             ("hbm_20240101101010.csv", MEANS),
@@ -274,6 +339,54 @@ mod tests {
             assert!(fate(&read, begin).starts_with("not needed: "), "{begin}: {}", fate(&read, begin));
         }
         assert_eq!(not_read(&read), 0);
+    }
+
+    #[test]
+    fn a_timeline_without_counters_and_copies_has_neither_traffic_nor_those_tasks() {
+        let read = folder(&[
+            ("op_summary_20240101101010.csv", SUMMARY),
+            ("msprof_20240101101010.json", TIMELINE),
+            ("task_time_20240101101010.csv", TASKS),
+            ("hbm_20240101101010.csv", MEANS),
+            ("nic_20240101101010.csv", MEANS),
+        ]);
+        for begin in ["task_time", "hbm", "nic"] {
+            assert!(fate(&read, begin).starts_with("not read: "), "{begin}: {}", fate(&read, begin));
+        }
+        assert_eq!(not_read(&read), 3);
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_holds_nothing() {
+        let read = folder(&[
+            ("op_summary_20240101101010.csv", "garbage\n1\n"),
+            ("msprof_20240101101010.json", TIMELINE),
+            ("ai_core_utilization_20240101101010.csv", "Device_id,a\n0,1\n"),
+        ]);
+        assert!(fate(&read, "ai_core").starts_with("not read: "), "{}", fate(&read, "ai_core"));
+    }
+
+    #[test]
+    fn earlier_exports_of_what_was_read_are_not_needed() {
+        let calls = "Name,Type,Time(%),Time(us),Count,Avg(us),Min(us),Max(us),Process ID,Thread ID\n";
+        let read = folder(&[
+            ("op_summary_20240101101010.csv", SUMMARY),
+            ("acl_statistic_20240101101010.csv", calls),
+            ("acl_statistic_20230101101010.csv", calls),
+            ("msprof_tx_20240101101010.csv", RANGES.split_inclusive('\n').next().unwrap()),
+            ("msprof_tx_20230101101010.csv", RANGES),
+        ]);
+        for begin in ["acl_statistic_2023", "msprof_tx_2023"] {
+            assert!(fate(&read, begin).starts_with("not needed: "), "{begin}: {}", fate(&read, begin));
+        }
+    }
+
+    #[test]
+    fn of_names_of_which_one_begins_another_the_longer_is_meant() {
+        let ai_cpu = format!("{SUMMARY}0,g,G,AI_CPU,7,1043640017700.0,30\n");
+        let read =
+            folder(&[("op_summary_20240101101010.csv", &ai_cpu), ("aicpu_intermediate_0.csv", "a,b\n")]);
+        assert_eq!(fate(&read, "aicpu_intermediate"), "not needed: other files have these tasks");
     }
 
     #[test]

@@ -64,6 +64,9 @@ const NOT_READ: [(&str, &str, &str); 9] = [
 /// How a run is known by its times.
 pub(super) const ANOTHER_TIME: &str = "its times lie outside of those of the rest; give it alone";
 
+/// The reason for which a table isn't needed that an earlier one equals.
+pub(super) const REPEATED: &str = "another table of the same device and model is equal to it";
+
 /// How a run is known by its rank.
 pub(super) const ANOTHER_RANK: &str =
     "the database of another rank; give it alone, or a folder for each rank";
@@ -105,9 +108,13 @@ impl Fates {
     pub fn list(self, folder: &Path, trace: &mut Trace) -> Result<Vec<SeenFile>, FolderError> {
         let mut seen = Vec::new();
         let paths = all_files(folder)?;
-        let read = self.known.iter().filter(|(_, fate)| matches!(fate, FileFate::Read(_)));
-        let read = read.map(|(path, _)| path.as_path()).collect();
-        let known = Known { paths: &paths, read, trace };
+        let of = |is_it: fn(&FileFate) -> bool| {
+            let found = self.known.iter().filter(move |(_, fate)| is_it(fate));
+            found.map(|(path, _)| path.as_path()).collect()
+        };
+        let read = of(|fate| matches!(fate, FileFate::Read(_)));
+        let not_needed = of(|fate| matches!(fate, FileFate::NotNeeded(_)));
+        let known = Known { paths: &paths, read, not_needed, trace };
         let fates: Vec<FileFate> = paths.iter().map(|path| self.fate(path, &known)).collect();
         for (path, fate) in paths.iter().zip(fates) {
             let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();

@@ -167,6 +167,20 @@ fn a_timeline_that_tells_no_device_is_completed_by_a_table_that_does() {
 }
 
 #[test]
+fn collectives_that_only_a_table_has_are_on_the_device_of_the_timeline_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let label = r#"    {"ph":"M","name":"process_labels","pid":5120,"args":{"labels":"NPU 0"}},"#;
+    let timeline = TIMELINE.replace(label, "").replace("5120", "3");
+    write(folder.path(), "msprof_20260102000003.json", &timeline);
+    let collective = "3,hcom_allReduce__721_0_1,hcom_allReduce_,COMMUNICATION,N/A,1736412474730145.222,50,\n";
+    let table = format!("{HEADINGS}{}{collective}", row(3, "1736412474730135.222", "0.5"));
+    write(folder.path(), "op_summary_20260102000003.csv", &table);
+    let trace = read(folder.path()).trace;
+    let devices: Vec<_> = tasks(&trace).into_iter().map(|(_, _, device, ..)| device).collect();
+    assert_eq!((devices, trace.devices.len()), (vec![Some(3), Some(3)], 1));
+}
+
+#[test]
 fn a_database_above_folders_of_2022_is_completed_by_their_tables() {
     let folder = tempfile::tempdir().unwrap();
     database(&folder.path().join("msprof_20260102000003.db"), "conv1", 1_736_412_474_730_135_222);
@@ -619,4 +633,24 @@ fn a_timeline_of_mindspores_is_read_as_far_as_it_is_whole() {
         assert_eq!(read.trace.tasks.len(), tasks_left, "{kind:?}");
         assert_eq!(count(&read.trace, kind), 1, "{kind:?}");
     }
+}
+
+#[test]
+fn ranges_that_the_table_of_each_inference_has_are_taken_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let headings = "pid,tid,event_type,Start_time(ns),End_time(ns),message\n";
+    let range = "1,1,start/end,1736412474730130000,1736412474730160000,hello\n";
+    let later = "1,1,start/end,1736412474730140000,1736412474730160000,hello\n";
+    for (device, inference) in [(0, 1), (0, 2), (1, 1)] {
+        let name = |kind: &str| format!("device_{device}/summary/{kind}_{device}_1_{inference}.csv");
+        let tasks = format!("{HEADINGS}{}", row(device, "1736412474730135.222", "0.5"));
+        write(folder.path(), &name("op_summary"), &tasks);
+        // The program marked one of them twice.
+        write(folder.path(), &name("msprof_tx"), &format!("{headings}{range}{range}{later}"));
+    }
+    let trace = read(folder.path()).trace;
+    let zero = trace.clock.unix_zero.unwrap();
+    let starts: Vec<i64> = trace.ranges.start().iter().map(|start| start.0 + zero).collect();
+    assert_eq!(starts, [1_736_412_474_730_130_000, 1_736_412_474_730_130_000, 1_736_412_474_730_140_000]);
+    assert_eq!(count(&trace, LossKind::RepeatedRecord), 6);
 }

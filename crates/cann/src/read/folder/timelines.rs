@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use opscope_formats::chrome;
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
-use opscope_trace::{ApiCallId, Device, DeviceKind, LossKind, Nanoseconds, Task, Trace};
+use opscope_trace::{ApiCallId, LossKind, Nanoseconds, Task, Trace};
 
 use crate::timeline::AscendTimeline;
 
@@ -57,16 +57,6 @@ fn inner(json: &[u8]) -> &[u8] {
     let json = json.trim_ascii();
     let json = json.strip_prefix(b"[").unwrap_or(json);
     json.strip_suffix(b"]").unwrap_or(json).trim_ascii()
-}
-
-/// Gives the only device of a timeline that doesn't tell its number the one that its file's name tells.
-pub(super) fn set_device(trace: &mut Trace, device: u32) {
-    let npus: Vec<_> = trace.devices.iter().filter(|(_, row)| row.kind == DeviceKind::Npu).collect();
-    if let [(id, row)] = npus[..]
-        && row.number == 0
-    {
-        trace.devices.set(id, Device { number: device, ..row });
-    }
 }
 
 /// Drops calls that an earlier file has as well; their tasks are launched by those.

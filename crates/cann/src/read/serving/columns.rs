@@ -185,6 +185,11 @@ impl Layout {
         })
     }
 
+    /// Whether times are only written as days and times of them, in a zone that isn't told.
+    pub fn is_written(&self) -> bool {
+        self.start.unit == Unit::Written
+    }
+
     /// Whether rows last, and aren't only moments.
     pub fn has_ranges(&self) -> bool {
         matches!(self.kind, Kind::Requests | Kind::Batches | Kind::Passes)

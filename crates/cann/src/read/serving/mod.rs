@@ -25,7 +25,7 @@ use opscope_trace::{LossKind, Trace};
 
 use super::csv_files::csv_files_in;
 use super::tables::ReadError;
-use super::tables::table::read_header;
+use super::tables::table::{Header, read_header};
 use columns::Layout;
 use rows::Reading;
 
@@ -34,6 +34,18 @@ const LONGEST_HEADER: usize = 1 << 14;
 
 /// The tables that are read.
 const NAMES: [&str; 5] = ["request.csv", "batch.csv", "forward.csv", "kvcache.csv", "request_status.csv"];
+
+/// The reason for which a table with written times isn't laid beside others.
+const WRITTEN: &str =
+    "start_datetime is in a zone that isn't told, and other tables have counted times; give it alone";
+
+/// A table whose times are only written.
+struct Written {
+    name: String,
+    input: Input,
+    header: Header,
+    layout: Layout,
+}
 
 /// Whether text that begins so is a table of msServiceProfiler; its first line must be whole.
 pub fn looks_like(head: &[u8]) -> bool {
@@ -65,9 +77,11 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 }
 
 /// Reads the tables directly in a folder, until `stop` is wanted. Those that can't be read cost what they hold, and
-/// those of other kinds are left out; both are counted.
+/// those of other kinds are left out; both are counted. So are those whose times are only written, by the wall's clock
+/// of an untold zone, where others have counted ones: hours would lie between rows of one moment.
 pub fn read_folder(folder: &Path, stop: &Stop) -> Trace {
     let mut reading = Reading::default();
+    let mut written: Vec<Written> = Vec::new();
     for path in csv_files_in(folder) {
         if stop.is_wanted() {
             break;
@@ -85,8 +99,18 @@ pub fn read_folder(folder: &Path, stop: &Stop) -> Trace {
         }
         let header = read_header(&input);
         match header.and_then(|header| Layout::of(&header).map(|layout| (header, layout))) {
+            Some((header, layout)) if layout.is_written() => {
+                written.push(Written { name: name.into_owned(), input, header, layout });
+            }
             Some((header, layout)) => reading.table(&input, &header, &layout, &name, stop),
             None => reading.trace.count_loss(LossKind::FileNotUnderstood, 1, &name),
+        }
+    }
+    let has_counted = reading.has_times();
+    for Written { name, input, header, layout } in written {
+        match has_counted {
+            true => reading.trace.count_loss(LossKind::FileNotRead, 1, &format!("{name}: {WRITTEN}")),
+            false => reading.table(&input, &header, &layout, &name, stop),
         }
     }
     reading.into_trace()

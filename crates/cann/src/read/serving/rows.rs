@@ -1,7 +1,6 @@
 //! From rows of msServiceProfiler's tables to ranges, samples and inferences.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
@@ -10,6 +9,7 @@ use opscope_trace::{
 };
 
 use super::columns::{Kind, Layout};
+use crate::read::lanes::Lanes;
 use crate::read::tables::table::{Header, Losses, Row, read_rows, zero_of};
 
 /// The domain of the ranges of requests.
@@ -17,26 +17,6 @@ const REQUEST: &str = "request";
 
 /// Names of executions among a batch's steps.
 const EXECUTION: &str = "modelExec";
-
-/// Lanes for requests at the same time: none begins because of another, so none lies within another.
-#[derive(Default)]
-struct Lanes {
-    /// The ends of the last request on each lane.
-    ends: BinaryHeap<Reverse<(Nanoseconds, usize)>>,
-}
-
-impl Lanes {
-    /// The lane of a request; they come by their starts.
-    fn place(&mut self, start: Nanoseconds, duration: Nanoseconds) -> usize {
-        let free = self.ends.peek().is_some_and(|Reverse((end, _))| *end <= start);
-        let lane = match free.then(|| self.ends.pop()).flatten() {
-            Some(Reverse((_, lane))) => lane,
-            None => self.ends.len(),
-        };
-        self.ends.push(Reverse((start + duration, lane)));
-        lane
-    }
-}
 
 /// A row that lasts, with its times since their clock's zero.
 struct Lasting {
@@ -90,6 +70,18 @@ impl Reading {
             }
         });
         losses.report_in(&mut self.trace, file);
+        if layout.is_written() {
+            self.trace.count_loss(
+                LossKind::UntiedClock,
+                1,
+                &format!("{file}: start_datetime, whose zone isn't told"),
+            );
+        }
+    }
+
+    /// Whether anything with a time was read.
+    pub fn has_times(&self) -> bool {
+        !self.lasting.is_empty() || !self.samples.is_empty()
     }
 
     fn lasting(

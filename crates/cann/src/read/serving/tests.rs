@@ -75,7 +75,8 @@ fn times_that_are_only_written_as_dates_are_read() {
     let request =
         |name: &str, start, duration| (name.to_owned(), Some("request".to_owned()), start, duration);
     assert_eq!(ranges(&trace), [request("1", 0, 500_500_000), request("2", 1_000_000_000, 600_000_000)]);
-    assert_eq!(trace.losses.kind(), [LossKind::RangeWithoutSpan]);
+    // The row without a time, and the zone.
+    assert_eq!(trace.losses.kind(), [LossKind::RangeWithoutSpan, LossKind::UntiedClock]);
     let trace = read_text(
         "name,res_list,start_datetime,end_datetime,batch_size,batch_type\n\
          modelExec,[1],2025-07-21 11:23:45:000000,2025-07-21 11:23:45:250000,1,Decode\n",
@@ -191,6 +192,24 @@ fn a_folder_has_one_zero_and_names_other_tables() {
         assert!(losses.contains(&(LossKind::FileNotUnderstood, other)), "{losses:?}");
     }
     assert!(losses.iter().any(|(kind, _)| *kind == LossKind::FileNotRead), "{losses:?}");
+}
+
+#[test]
+fn times_in_an_untold_zone_are_not_laid_beside_counted_ones() {
+    const WRITTEN: &str = "http_rid,start_datetime,reply_token_size,execution_time(ms)\n\
+        1,2025-04-23 16:52:11:100000,20,500\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("request.csv"), WRITTEN).unwrap();
+    let alone = read_folder(folder.path(), &Stop::default());
+    assert_eq!((alone.ranges.len(), alone.losses.kind()), (1, &[LossKind::UntiedClock][..]));
+    fs::write(path("forward.csv"), PASSES).unwrap();
+    let trace = read_folder(folder.path(), &Stop::default());
+    assert_eq!(trace.ranges.start(), [Nanoseconds(0), Nanoseconds(12_000_000)]);
+    let losses: Vec<_> =
+        trace.losses.iter().map(|(_, loss)| (loss.kind, trace.strings.get(loss.detail))).collect();
+    assert_eq!(losses.len(), 1, "{losses:?}");
+    assert!(losses[0].0 == LossKind::FileNotRead && losses[0].1.starts_with("request.csv: "), "{losses:?}");
 }
 
 #[test]

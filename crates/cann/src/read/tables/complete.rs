@@ -11,6 +11,7 @@ use opscope_trace::{
 
 use super::join::{CommonDevices, TasksByName};
 use super::kernels::{Kernel, Kernels};
+use super::known_ranges::KnownRanges;
 
 /// Adds to what was measured of each task the metrics that only the tables tell. Their rows are joined by
 /// name, start and stream; those without a task in the trace are counted. Ends early where `stop` is wanted.
@@ -153,11 +154,16 @@ pub(in crate::read) fn add_counters(trace: &mut Trace, table: &Trace) -> bool {
     true
 }
 
-/// Adds the ranges and marks of a table; says whether the two could be brought together.
-pub(in crate::read) fn add_ranges(trace: &mut Trace, table: &Trace) -> bool {
+/// Adds the ranges and marks of a table that no earlier one has; says whether the two could be brought together.
+pub(in crate::read) fn add_ranges(trace: &mut Trace, table: &Trace, known: &mut KnownRanges) -> bool {
     let is_empty = table.ranges.is_empty();
-    let shift = shift_into(trace, table).or(is_empty.then_some(Nanoseconds::ZERO));
-    shift.map(|shift| trace.append(table, shift)).is_some()
+    let Some(shift) = shift_into(trace, table).or(is_empty.then_some(Nanoseconds::ZERO)) else {
+        return false;
+    };
+    let first = trace.ranges.len();
+    trace.append(table, shift);
+    known.drop_repeated(trace, first);
+    true
 }
 
 /// The offset that makes a table's times the trace's; `None` where their clocks differ.

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    ExecutionUnit, IterationId, LossKind, Nanoseconds, NumberMap, OperatorTable, Places, StreamId, StringId,
-    Task, TaskId, Trace,
+    Device, DeviceKind, ExecutionUnit, IterationId, LossKind, Nanoseconds, NumberMap, OperatorTable, Places,
+    StreamId, StringId, Task, TaskId, Trace,
 };
 
 use super::kernels::{Entry, Kernel, Kernels};
@@ -19,6 +19,9 @@ const TOLERANCE: Nanoseconds = Nanoseconds(500);
 pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &Stop) {
     let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
     let mut tasks = TasksByName::new(trace);
+    if let Some(device) = kernels.only_device().filter(|_| tasks.has_any(trace, kernels, zero)) {
+        set_device(trace, device);
+    }
     let mut entry = Entry::with(Places::of(trace));
     let steps =
         if trace.iterations.is_empty() { kernels.iterations(trace, zero) } else { Default::default() };
@@ -53,6 +56,7 @@ pub(in crate::read) fn add_table(trace: &mut Trace, kernels: &Kernels, stop: &St
         };
         kernels.enter_reading(trace, &mut entry, task, kernel);
     }
+    entry.part_streamless(trace);
     kernels.name_models(trace);
     drop_unused_operators(trace);
     kernels.losses.report(trace);
@@ -75,6 +79,21 @@ impl TasksByName {
         Self { tasks, taken: vec![false; trace.tasks.len()] }
     }
 
+    /// Whether any row of the tables has a task.
+    fn has_any(&self, trace: &mut Trace, kernels: &Kernels, zero: Nanoseconds) -> bool {
+        kernels.rows.iter().any(|kernel| {
+            let name = trace.strings.intern(kernels.texts.get(kernel.name));
+            self.near(name, kernel.start - zero).next().is_some()
+        })
+    }
+
+    /// The tasks of a name that start at about a time.
+    fn near(&self, name: StringId, at: Nanoseconds) -> impl Iterator<Item = (Nanoseconds, TaskId)> + '_ {
+        let tasks = self.tasks.get(&name).map_or(&[][..], Vec::as_slice);
+        let first = tasks.partition_point(|&(start, _)| start < at - TOLERANCE);
+        tasks[first..].iter().copied().take_while(move |(start, _)| *start <= at + TOLERANCE)
+    }
+
     /// The task of a name that starts at a time, on the device if there is one, and on the stream if there are
     /// several; it isn't given twice.
     pub(super) fn take(
@@ -85,18 +104,15 @@ impl TasksByName {
         stream: Option<StreamId>,
         device: Option<u32>,
     ) -> Option<TaskId> {
-        let tasks = self.tasks.get(&name)?;
-        let first = tasks.partition_point(|&(start, _)| start < at - TOLERANCE);
-        let near = tasks[first..].iter().take_while(|(start, _)| *start <= at + TOLERANCE);
         let is_there = |id: TaskId| {
             device.is_none_or(|device| device_of(trace, id).is_none_or(|number| number == device))
         };
-        let free = near.filter(|(_, id)| !self.taken[id.index()] && is_there(*id));
-        let best = free.min_by_key(|&&(start, id)| {
+        let free = self.near(name, at).filter(|(_, id)| !self.taken[id.index()] && is_there(*id));
+        let best = free.min_by_key(|&(start, id)| {
             let elsewhere = stream.is_some() && trace.tasks.stream()[id.index()] != stream;
             (elsewhere, (start - at).0.unsigned_abs())
         });
-        let &(_, id) = best?;
+        let (_, id) = best?;
         self.taken[id.index()] = true;
         Some(id)
     }
@@ -117,6 +133,16 @@ impl CommonDevices {
     /// The number of the device on which the task of a row is; nothing where it may be on any.
     pub(super) fn number(&self, kernels: &Kernels, row: &Kernel) -> Option<u32> {
         (self.0 && kernels.names_device(row)).then_some(row.device)
+    }
+}
+
+/// Gives the only device of a timeline that doesn't tell its number the one that something else tells.
+pub(in crate::read) fn set_device(trace: &mut Trace, device: u32) {
+    let npus: Vec<_> = trace.devices.iter().filter(|(_, row)| row.kind == DeviceKind::Npu).collect();
+    if let [(id, row)] = npus[..]
+        && row.number == 0
+    {
+        trace.devices.set(id, Device { number: device, ..row });
     }
 }
 

@@ -187,6 +187,13 @@ impl Kernels {
         self.names_devices[row.table]
     }
 
+    /// The device of all tasks, where the tables tell devices and it is one.
+    pub(super) fn only_device(&self) -> Option<u32> {
+        let mut told = self.rows.iter().filter(|row| self.names_device(row)).map(|row| row.device);
+        let first = told.next()?;
+        told.all(|device| device == first).then_some(first)
+    }
+
     /// Whether the table of a row tells something of where its tasks ran, so that all of them are on a device.
     fn is_placed(&self, row: &Kernel) -> bool {
         self.names_devices[row.table] || self.names_streams[row.table]
@@ -216,6 +223,7 @@ impl Kernels {
             let task = trace.tasks.push(Task { iteration, stream, ..task });
             self.enter_reading(&mut trace, &mut entry, task, kernel);
         }
+        entry.part_streamless(&mut trace);
         self.name_models(&mut trace);
         self.losses.report(&mut trace);
         trace
@@ -417,6 +425,11 @@ impl Entry {
         let device = self.places.device(trace, DeviceKind::Npu, kernel.device, "");
         let named = (kernels.texts.get(kernel.name), task.unit);
         Some(self.streamless.find(trace, &mut self.places, device, named))
+    }
+
+    /// Moves tasks without a stream that run at the same time to lanes of their own, once all were entered.
+    pub fn part_streamless(&mut self, trace: &mut Trace) {
+        self.streamless.part(trace, &mut self.places);
     }
 
     /// The operator of a row; none for tasks that only handle streams or copy memory.

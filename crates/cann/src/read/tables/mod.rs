@@ -18,6 +18,7 @@ pub(super) mod caches;
 pub(super) mod complete;
 pub(super) mod join;
 mod kernels;
+mod known_ranges;
 pub(super) mod mindspore;
 mod others;
 mod parts;
@@ -37,6 +38,7 @@ use opscope_trace::{Nanoseconds, Trace};
 
 use crate::headings::{calls_2022, fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
+pub(super) use known_ranges::KnownRanges;
 pub(super) use stated::Stated;
 use table::{Header, read_header};
 
@@ -195,6 +197,13 @@ pub(super) fn first_time(text: &[u8], stop: &Stop) -> Option<Nanoseconds> {
         Kind::Samples => of_trace(others::read_samples(text, &header, stop)),
         Kind::Stated(_) | Kind::NoTrace => None,
     }
+}
+
+/// The devices and numbers of the streams that a table of tasks names; nothing where it is none.
+pub(super) fn streams_of_tasks(text: &[u8], stop: &Stop) -> Option<BTreeSet<(u32, u64)>> {
+    let mut kernels = Kernels::default();
+    read_tasks(text, stop, &mut kernels).ok()?;
+    Some(kernels.rows.iter().filter_map(|row| Some((row.device, row.stream?))).collect())
 }
 
 /// The devices that a table of samples names.
