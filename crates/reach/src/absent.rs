@@ -75,8 +75,9 @@ impl Absent {
         let mut order: Vec<u32> = (0..run.instances.len() as u32).collect();
         order.sort_by(|a, b| absent.begin(run, *a).total_cmp(&absent.begin(run, *b)));
         absent.order = order.into_iter().collect();
-        let others =
-            Others { run, segments, histories: absent.histories(run, &lacking), near: near(run, &lacking) };
+        let histories = absent.histories(run, &lacking);
+        let by_kind = by_kind(&histories);
+        let others = Others { run, segments, histories, by_kind, near: near(run, &lacking) };
         for (index, members) in &lacking {
             absent.add(&others, *index, members);
         }
@@ -162,7 +163,7 @@ impl Absent {
         let comes = |place: &usize| usual[*place].map_or(f64::MIN, |it| it.end + it.segment_ns);
         let last = (0..members.len()).max_by(|a, b| comes(a).total_cmp(&comes(b)));
         if later > 0.0 {
-            let history = last.and_then(|last| others.histories.get(&members[last]));
+            let history = last.and_then(|last| others.known_history(members[last]));
             let since = history.and_then(|history| ended_before(history, begin));
             let segment_ns = since.map_or(later, |it| begin - it.end);
             // Without a like, all that is waited is more than usual.
@@ -193,6 +194,8 @@ struct Others<'r> {
     segments: &'r [f64],
     /// The collectives of each absent member, in the order of their ends.
     histories: BTreeMap<u32, Vec<Ended>>,
+    /// The same by use and type.
+    by_kind: BTreeMap<u32, BTreeMap<Kind, Vec<Ended>>>,
     /// With how many groups each absent member is tied to others.
     near: BTreeMap<u32, BTreeMap<u32, u32>>,
 }
@@ -206,6 +209,16 @@ struct Usual {
 }
 
 impl Others<'_> {
+    /// The collectives of an absent member, unless they are all sends and receives where others have more: then nobody was
+    /// recorded with whom it works on its stage, and it may have waited for any of those.
+    fn known_history(&self, member: u32) -> Option<&[Ended]> {
+        let of_kinds = &self.by_kind[&member];
+        let is_between_stages = |(role, kind): &Kind| *role == Role::Pp || kind.is_between_two();
+        let is_known = !of_kinds.keys().all(is_between_stages)
+            || self.run.groups.iter().all(|group| group.role == Role::Pp);
+        is_known.then(|| &self.histories[&member][..])
+    }
+
     /// After what an absent member usually comes to a collective: its own collective of that kind which the nearest
     /// recorded member of the collective comes after. Sends and receives are of stages with other work.
     fn usual(&self, member: u32, index: u32, begin: f64) -> Option<Usual> {
@@ -221,8 +234,8 @@ impl Others<'_> {
         let like = told.filter(|part| run.events[*part as usize].pred.is_some()).max_by_key(ties)?;
         let pred = &run.events[run.events[like as usize].pred? as usize];
         let kind = (run.groups[pred.group as usize].role, pred.kind);
-        let history = &self.histories[&member];
-        let after = nearest(history, pred.end(), |it| it.kind == kind && it.is_before(begin))?;
+        let history = self.by_kind[&member].get(&kind)?;
+        let after = nearest(history, pred.end(), begin)?;
         Some(Usual { part: after.part, end: after.end, segment_ns: self.segments[like as usize] })
     }
 }
@@ -250,6 +263,15 @@ fn number_of(run: &Run, part: u32) -> u32 {
     run.ranks[run.events[part as usize].rank as usize].number
 }
 
+fn by_kind(histories: &BTreeMap<u32, Vec<Ended>>) -> BTreeMap<u32, BTreeMap<Kind, Vec<Ended>>> {
+    let of_member = |history: &Vec<Ended>| {
+        let mut of_kinds: BTreeMap<Kind, Vec<Ended>> = BTreeMap::new();
+        history.iter().for_each(|it| of_kinds.entry(it.kind).or_default().push(*it));
+        of_kinds
+    };
+    histories.iter().map(|(member, history)| (*member, of_member(history))).collect()
+}
+
 /// How many groups, other than those of a pipeline's stages, each absent member shares with each other rank.
 fn near(run: &Run, lacking: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<u32, BTreeMap<u32, u32>> {
     let mut near: BTreeMap<u32, BTreeMap<u32, u32>> =
@@ -264,6 +286,9 @@ fn near(run: &Run, lacking: &BTreeMap<u32, Vec<u32>>) -> BTreeMap<u32, BTreeMap<
     near
 }
 
+/// The use and type of a collective.
+type Kind = (Role, CollectiveType);
+
 /// A collective of a member: its end and its transfer's begin on the common clock, and the recorded part that ended
 /// last, as an index of [`Run::events`].
 #[derive(Clone, Copy, Debug)]
@@ -271,7 +296,7 @@ struct Ended {
     end: f64,
     begin: f64,
     part: u32,
-    kind: (Role, CollectiveType),
+    kind: Kind,
 }
 
 impl Ended {
@@ -287,11 +312,12 @@ fn ended_before(history: &[Ended], arrival: f64) -> Option<Ended> {
     history[..behind].iter().rev().find(|it| it.is_before(arrival)).copied()
 }
 
-/// The one of some collectives that ended nearest to a time.
-fn nearest(history: &[Ended], end: f64, is_one: impl Fn(&Ended) -> bool) -> Option<Ended> {
+/// Of collectives before an arrival, the one that ended nearest to a time.
+fn nearest(history: &[Ended], end: f64, arrival: f64) -> Option<Ended> {
     let place = history.partition_point(|it| it.end < end);
-    let before = history[..place].iter().rev().find(|it| is_one(it));
-    let behind = history[place..].iter().find(|it| is_one(it));
+    let before = history[..place].iter().rev().find(|it| it.is_before(arrival));
+    let mut behind = history[place..].iter().take_while(|it| it.end <= arrival + NEAR_NS);
+    let behind = behind.find(|it| it.is_before(arrival));
     before
         .into_iter()
         .chain(behind)

@@ -124,7 +124,7 @@ fn pair(a: usize, b: usize, mut samples: Vec<(f64, f64)>) -> Pair {
 }
 
 /// The median slope of all pairs of points that are so far from one another.
-fn theil_sen(samples: &[(f64, f64)], apart: f64) -> f64 {
+pub fn theil_sen(samples: &[(f64, f64)], apart: f64) -> f64 {
     let mut slopes = Vec::new();
     for (index, a) in samples.iter().enumerate() {
         for b in &samples[index + 1..] {

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
-use crate::run::Run;
+use crate::rows::StepsOrigin;
+use crate::run::{Event, Run};
 
 /// The share of what other ranks have that a step must have at least.
 const LEAST: f64 = 0.5;
@@ -32,13 +33,16 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
 /// what the other members of its groups have.
 fn find(run: &Run) -> BTreeSet<(u32, i32)> {
     let mut counts: BTreeMap<(u32, i32), BTreeMap<u32, u32>> = BTreeMap::new();
-    for event in run.events.iter().filter(|event| !event.kind.is_between_two()) {
+    let tells_steps = |rank: u32| run.ranks[rank as usize].origin != StepsOrigin::Whole;
+    let counted = |event: &&Event| !event.kind.is_between_two() && tells_steps(event.rank);
+    for event in run.events.iter().filter(counted) {
         *counts.entry((event.group, event.step)).or_default().entry(event.rank).or_default() += 1;
     }
     // Of each rank and step, the count that it has and the count that it should have.
     let mut shares: BTreeMap<(u32, i32), (u32, u32)> = BTreeMap::new();
     for ((group, step), of_ranks) in counts {
         let recorded = run.groups[group as usize].ranks.iter().filter_map(|rank| run.rank_of(*rank));
+        let recorded = recorded.filter(|rank| tells_steps(*rank as u32));
         let of_all: Vec<(u32, u32)> = recorded
             .map(|rank| (rank as u32, of_ranks.get(&(rank as u32)).copied().unwrap_or_default()))
             .collect();

@@ -127,6 +127,8 @@ pub enum LossReason {
     Shifted,
     /// A rank's collectives don't end with the others'.
     Stranger,
+    /// The same, where the rank is left out for it.
+    StrangerLeftOut,
     /// Ranks of a host whose clock is apart from that of its others.
     OwnClock,
     /// Steps are numbered, or divided, as the ranks have them with which a rank shares collectives.
@@ -152,6 +154,7 @@ impl LossReason {
             | Self::Unnumbered
             | Self::Ungrouped
             | Self::Stranger
+            | Self::StrangerLeftOut
             | Self::StepsApart
             | Self::CutStep => "lost",
             Self::Contradiction
@@ -166,7 +169,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -180,6 +183,7 @@ impl LossReason {
         Self::Ungrouped,
         Self::Shifted,
         Self::Stranger,
+        Self::StrangerLeftOut,
         Self::OwnClock,
         Self::StepsOfOthers,
         Self::StepsApart,
@@ -204,6 +208,7 @@ impl LossReason {
             Self::Ungrouped => "ungrouped",
             Self::Shifted => "shifted",
             Self::Stranger => "stranger",
+            Self::StrangerLeftOut => "stranger_left_out",
             Self::OwnClock => "own_clock",
             Self::StepsOfOthers => "steps_of_others",
             Self::StepsApart => "steps_apart",
@@ -238,6 +243,10 @@ impl LossReason {
             }
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
             Self::Stranger => {
+                "collectives that don't end with the others' of their number: another run's, or counted from another begin; \
+                 costs may be wrong"
+            }
+            Self::StrangerLeftOut => {
                 "collectives that don't end with the others' of their number: another run's, or counted from another begin; \
                  left out"
             }

@@ -303,19 +303,20 @@ pub fn examine_profiles(
         });
         return Err(ReachError::NothingMatched { ranks: all, why });
     }
-    let steps_of_others = steps_of_others::take(&mut run);
+    let steps_of_others = steps_of_others::take(&mut run, &mut losses);
     if !steps_of_others.is_empty() {
         matching::tie(&mut run);
     }
     losses.extend(steps_of_others);
     losses.extend(separate_clocks::separate(&mut run));
-    let mut clocks = lay_on_clocks(&mut run);
-    let strangers = strangers::find(&run);
-    if strangers::leave_out(&mut run, &strangers) {
+    let mut strangers = strangers::find(&run);
+    if strangers::leave_out(&mut run, &mut strangers) {
         matching::tie(&mut run);
-        clocks = lay_on_clocks(&mut run);
     }
     losses.extend(strangers);
+    let clocks = clocks::align(&run);
+    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
+    matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
     for shift in &shifts {
         let source = format!("{} groups", shift.role.name());
         let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
@@ -367,14 +368,6 @@ fn steps_apart(run: &Run, step_ns: f64) -> Option<Loss> {
     let loss = || Loss::new(None, "steps", LossReason::StepsApart, run.steps().len() as u64);
     (longest > 0.0 && step_ns > MUCH * longest)
         .then(|| loss().because(format!("{:.1} ms, and {:.1} ms long", step_ns / 1e6, longest / 1e6)))
-}
-
-/// Lays the hosts' clocks upon one another, and all parts of collectives on the common clock.
-fn lay_on_clocks(run: &mut Run) -> Clocks {
-    let clocks = clocks::align(run);
-    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
-    matching::time_instances(run, |rank, time| clocks.align(hosts[rank], time));
-    clocks
 }
 
 /// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.

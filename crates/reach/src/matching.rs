@@ -86,39 +86,70 @@ fn reference(ranks: &BTreeMap<u32, Numbers>) -> &Numbers {
     best.expect("a group with events has a rank")
 }
 
+/// How far apart the differences of the ends of two ranks' parts in the same collectives lie at most, and half of them, in
+/// nanoseconds: the jitter of leaving, and the drift of clocks.
+const JITTER: u64 = 1_000_000;
+const STEADY: u64 = 200_000;
+
+/// The fewest collectives in common by which a rank is taken to have begun later than others.
+const FEWEST: i64 = 8;
+
 /// The number to add to a rank's numbers.
 fn best_shift(numbers: &Numbers, reference: &Numbers) -> i32 {
-    // A collective of the same type speaks for a shift, one of the same step besides even more; steps may be numbered
-    // otherwise, which speaks against none.
-    let agreeing = |shift: i32| {
-        let same = |(number, (kind, _, step)): (&i32, &(CollectiveType, i64, i32))| {
-            let Some((other, _, of_other)) = reference.get(&number.saturating_add(shift)) else { return 0 };
-            if other == kind { 1 + i64::from(of_other == step) } else { -1 }
-        };
-        numbers.iter().map(same).sum::<i64>()
-    };
     let most = numbers.len().min(reference.len()) as i64;
+    let unshifted = agreement(numbers, reference, 0);
+    let is_full = unshifted == (most, most) && (numbers.len() == reference.len() || most <= 1);
     // Full agreement as they stand is by far the most frequent; only then is nothing else tried.
-    if agreeing(0) == 2 * most && (numbers.len() == reference.len() || most <= 1) {
+    if is_full && (most <= 1 || spread(numbers, reference, 0) <= JITTER) {
         return 0;
     }
-    // Ends of one collective coincide: their differences are one clock's offset, however large.
-    let spread = |shift: i32| {
-        let mut ends: Vec<i64> = numbers
-            .iter()
-            .filter_map(|(number, (_, end, _))| Some(end - reference.get(&number.saturating_add(shift))?.1))
-            .collect();
-        ends.sort_unstable();
-        let middle = ends.get(ends.len() / 2).copied().unwrap_or(0);
-        let mut off: Vec<u64> = ends.iter().map(|end| end.abs_diff(middle)).collect();
-        off.sort_unstable();
-        off.get(off.len() / 2).copied().unwrap_or(u64::MAX)
+    let tried: Vec<(i32, (i64, i64))> = shifts(numbers, reference)
+        .into_iter()
+        .map(|shift| (shift, agreement(numbers, reference, shift)))
+        .collect();
+    let best = tried.iter().map(|(_, (agreeing, common))| 2 * agreeing - common).max().unwrap_or(0);
+    // A rank that began later has fewer in common with the others, all of which agree.
+    let may_be = |(agreeing, common): (i64, i64)| {
+        2 * agreeing - common == best || agreeing == common && common >= FEWEST && 2 * common >= most
     };
-    let tried: Vec<(i32, i64)> =
-        shifts(numbers, reference).into_iter().map(|shift| (shift, agreeing(shift))).collect();
-    let best = tried.iter().map(|(_, agreeing)| *agreeing).max().unwrap_or(0);
-    let equal = tried.iter().filter(|(_, agreeing)| *agreeing == best).map(|(shift, _)| *shift);
-    equal.min_by_key(|shift| (spread(*shift), shift.unsigned_abs())).filter(|_| best > 0).unwrap_or(0)
+    let spreads = tried
+        .iter()
+        .filter(|(_, it)| may_be(*it))
+        .map(|(shift, _)| (spread(numbers, reference, *shift), shift.unsigned_abs(), *shift));
+    match spreads.min().filter(|_| best > 0) {
+        // Ends that coincide nowhere say nothing against the numbers as they stand.
+        Some((spread, ..)) if is_full && spread > STEADY => 0,
+        Some((.., shift)) => shift,
+        None => 0,
+    }
+}
+
+/// How many collectives of a shift have the same type, and how many both have.
+fn agreement(numbers: &Numbers, reference: &Numbers, shift: i32) -> (i64, i64) {
+    let (mut agreeing, mut common) = (0, 0);
+    for (number, (kind, ..)) in numbers {
+        if let Some((other, ..)) = reference.get(&number.saturating_add(shift)) {
+            common += 1;
+            agreeing += i64::from(other == kind);
+        }
+    }
+    (agreeing, common)
+}
+
+/// How far apart the differences of ends lie at a shift, in nanoseconds. Ends of one collective coincide: their
+/// differences are one clock's offset, however large.
+fn spread(numbers: &Numbers, reference: &Numbers, shift: i32) -> u64 {
+    let mut ends: Vec<i64> = numbers
+        .iter()
+        .filter_map(|(number, (_, end, _))| {
+            Some(end.saturating_sub(reference.get(&number.saturating_add(shift))?.1))
+        })
+        .collect();
+    ends.sort_unstable();
+    let middle = ends.get(ends.len() / 2).copied().unwrap_or(0);
+    let mut off: Vec<u64> = ends.iter().map(|end| end.abs_diff(middle)).collect();
+    off.sort_unstable();
+    off.get(off.len() / 2).copied().unwrap_or(u64::MAX)
 }
 
 /// The shifts that are tried: small ones, and however large those by which the begins, the ends, or the first collectives
@@ -306,8 +337,14 @@ mod tests {
         assert_eq!(best_shift(&late, &alike), 3);
         // However far off, and where only steps tell.
         assert_eq!(best_shift(&numbers(300, "RRRGRRRG", 7), &reference), -300);
-        let long = numbers(0, &"RRRG".repeat(100), 0);
+        let long: Numbers = numbers(0, &"RRRG".repeat(100), 0)
+            .into_iter()
+            .map(|(number, (kind, end, step))| (number, (kind, end * 1_000, step)))
+            .collect();
         let window: Numbers = long.iter().skip(200).map(|(number, it)| (number - 200, *it)).collect();
         assert_eq!(best_shift(&window, &long), 200);
+        // Steps that are numbered otherwise say nothing against collectives that end together.
+        let other_steps = long.iter().map(|(number, (kind, end, step))| (*number, (*kind, *end, step + 1)));
+        assert_eq!(best_shift(&other_steps.collect(), &long), 0);
     }
 }

@@ -271,7 +271,8 @@ impl Transfers {
 }
 
 /// The typical transfer of each instance. Where a rank wasn't recorded, waiting for it looks like a longer transfer, so
-/// that only those count of which all were, if there are any of the same kind: on as many hosts, on more, or on fewer.
+/// that only those count of which all were, if there are any of the same kind: on as many hosts as it may be, else on more, or
+/// on fewer.
 fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
     let (mut whole, mut all) = (BTreeMap::new(), BTreeMap::new());
     for (instance, class) in run.instances.iter().zip(classes) {
@@ -285,14 +286,24 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
         classes.into_iter().map(|(class, transfers)| (class, transfers.typical())).collect()
     };
     let (whole, all) = (typical(whole), typical(all));
-    let of_class = |class: &TailClass| {
-        let (role, kind, size, members, hosts) = *class;
-        let on = |hosts: usize| (role, kind, size, members, hosts);
-        let more = || whole.range(on(hosts)..=on(usize::MAX)).next();
-        let fewer = || whole.range(on(0)..on(hosts)).next_back();
-        more().or_else(fewer).map_or_else(|| all[class], |(_, typical)| *typical)
+    let on = |(role, kind, size, members, _): TailClass, hosts: usize| (role, kind, size, members, hosts);
+    let of_class = |(class, instance): (&TailClass, &Instance)| {
+        if let Some(typical) = whole.get(class).filter(|_| instance.is_complete()) {
+            return *typical;
+        }
+        // Who wasn't recorded may be on another host, to which transfers take longer.
+        let most = class.4.saturating_add((instance.members - instance.seen.min(instance.members)) as usize);
+        let possible = whole.range(on(*class, class.4)..=on(*class, most)).map(|(_, typical)| *typical);
+        let others = || {
+            let more = whole.range(on(*class, most)..=on(*class, usize::MAX)).next();
+            more.or_else(|| whole.range(on(*class, 0)..on(*class, class.4)).next_back())
+        };
+        possible
+            .max_by(f64::total_cmp)
+            .or_else(|| others().map(|(_, typical)| *typical))
+            .unwrap_or_else(|| all[class])
     };
-    classes.iter().map(of_class).collect()
+    classes.iter().zip(&run.instances).map(of_class).collect()
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long

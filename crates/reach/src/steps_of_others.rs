@@ -2,107 +2,124 @@
 //! collectives.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::error::{Loss, LossReason};
 use crate::rows::{FinishRow, StepRow, StepsOrigin};
 use crate::run::Run;
 
-/// The share of a step's collectives that must lie in one step of others.
+/// The share of the collectives that two ranks have in common whose steps must differ alike.
 const SHARE: f64 = 0.8;
 
-/// The steps of others in which the collectives of a rank's steps lie, with how many do.
-type Shared = BTreeMap<i32, BTreeMap<i32, usize>>;
-
-/// Numbers steps as most ranks do; returns the ranks whose numbers changed as losses.
-pub fn take(run: &mut Run) -> Vec<Loss> {
-    let shared = shared(run);
-    let mut losses = Vec::new();
-    for (rank, shared) in shared.into_iter().enumerate() {
-        let was_changed = match run.ranks[rank].origin {
-            StepsOrigin::Whole => divide(run, rank, &shared),
-            _ => renumber(run, rank, &shared),
-        };
-        if was_changed {
-            let rank = &run.ranks[rank];
-            losses.push(Loss::new(
-                Some(rank.number),
-                "steps",
-                LossReason::StepsOfOthers,
-                rank.steps.len() as u64,
-            ));
+/// Numbers steps as most ranks do, and divides recordings that tell none; changes the losses that tell of it, and returns
+/// the ranks that have others' steps as losses.
+pub fn take(run: &mut Run, losses: &mut Vec<Loss>) -> Vec<Loss> {
+    let mut changed = renumber(run);
+    for rank in 0..run.ranks.len() {
+        if run.ranks[rank].origin == StepsOrigin::Whole && divide(run, rank) {
+            let number = run.ranks[rank].number;
+            losses.retain(|loss| loss.rank != Some(number) || loss.reason != LossReason::NoSteps);
+            changed.push(rank);
         }
     }
-    losses
+    let loss = |rank: usize| {
+        let rank = &run.ranks[rank];
+        Loss::new(Some(rank.number), "steps", LossReason::StepsOfOthers, rank.steps.len() as u64)
+    };
+    changed.into_iter().map(loss).collect()
 }
 
-/// By rank, the steps of others in which its collectives lie, as most of those others have them.
-fn shared(run: &Run) -> Vec<Shared> {
-    let mut ranks_of_step: BTreeMap<i32, usize> = BTreeMap::new();
-    for step in run.ranks.iter().filter(|rank| rank.origin != StepsOrigin::Whole).flat_map(|rank| &rank.steps)
-    {
-        *ranks_of_step.entry(step.step).or_default() += 1;
+/// Gives ranks whose steps have other numbers, all by the same difference, those that most have; returns them.
+fn renumber(run: &mut Run) -> Vec<usize> {
+    let offsets = offsets(&differences(run), run.ranks.len());
+    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+    offsets.iter().flatten().for_each(|offset| *counts.entry(*offset).or_default() += 1);
+    let usual =
+        counts.into_iter().max_by_key(|(offset, count)| (*count, *offset == 0)).map_or(0, |(it, _)| it);
+    let mut changed = Vec::new();
+    for (rank, offset) in offsets.into_iter().enumerate() {
+        let more = offset.and_then(|offset| i32::try_from(usual - offset).ok()).unwrap_or(0);
+        if more == 0 {
+            continue;
+        }
+        let number = |step: i32| step.saturating_add(more);
+        let events = run.ranks[rank].events.clone();
+        run.events[events].iter_mut().for_each(|event| event.step = number(event.step));
+        let of_rank = &mut run.ranks[rank];
+        of_rank.steps.iter_mut().for_each(|step| step.step = number(step.step));
+        of_rank.finishes.iter_mut().for_each(|finish| finish.step = number(finish.step));
+        let compute = std::mem::take(&mut of_rank.compute_ns);
+        of_rank.compute_ns = compute.into_iter().map(|(step, ns)| (number(step), ns)).collect();
+        changed.push(rank);
     }
-    let mut shared: Vec<Shared> = vec![Shared::new(); run.ranks.len()];
-    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+    changed
+}
+
+/// By two ranks, how much greater the steps' numbers of the second are, if they nearly always are by as much.
+fn differences(run: &Run) -> BTreeMap<(usize, usize), i64> {
+    let mut counts: BTreeMap<(usize, usize), BTreeMap<i64, usize>> = BTreeMap::new();
+    let mut told: Vec<(usize, i32)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
-        counts.clear();
-        let told =
-            run.events_of(instance).filter(|it| run.ranks[it.rank as usize].origin != StepsOrigin::Whole);
-        told.for_each(|event| *counts.entry(event.step).or_default() += 1);
-        let most = counts.iter().max_by_key(|(step, count)| (**count, ranks_of_step.get(step).copied()));
-        let Some((&step, _)) = most else { continue };
-        for event in run.events_of(instance) {
-            let of_step = shared[event.rank as usize].entry(event.step).or_default();
-            *of_step.entry(step).or_default() += 1;
+        told.clear();
+        let of_ranks = run.events_of(instance).map(|event| (event.rank as usize, event.step));
+        told.extend(of_ranks.filter(|(rank, _)| run.ranks[*rank].origin != StepsOrigin::Whole));
+        told.sort_unstable();
+        for pair in told.windows(2).filter(|pair| pair[0].0 != pair[1].0) {
+            let difference = i64::from(pair[1].1) - i64::from(pair[0].1);
+            *counts.entry((pair[0].0, pair[1].0)).or_default().entry(difference).or_default() += 1;
         }
     }
-    shared
+    let usual = |(pair, of_pair): ((usize, usize), BTreeMap<i64, usize>)| {
+        let all: usize = of_pair.values().sum();
+        let (difference, count) = of_pair.into_iter().max_by_key(|(_, count)| *count)?;
+        (count as f64 >= SHARE * all as f64).then_some((pair, difference))
+    };
+    counts.into_iter().filter_map(usual).collect()
 }
 
-/// Gives a rank the numbers that others have for its steps, if each of its steps is one of theirs.
-fn renumber(run: &mut Run, rank: usize, shared: &Shared) -> bool {
-    let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
-    for (step, of_others) in shared {
-        let all: usize = of_others.values().sum();
-        let Some((&other, &count)) = of_others.iter().max_by_key(|(_, count)| **count) else { continue };
-        if (count as f64) < SHARE * all as f64 {
-            return false;
+/// By rank, how much greater its steps' numbers are than those of the first that it meets, at once or through others.
+/// `None` of ranks that meet nobody.
+fn offsets(differences: &BTreeMap<(usize, usize), i64>, ranks: usize) -> Vec<Option<i64>> {
+    let mut of_rank: BTreeMap<usize, Vec<(usize, i64)>> = BTreeMap::new();
+    for (&(a, b), &difference) in differences {
+        of_rank.entry(a).or_default().push((b, difference));
+        of_rank.entry(b).or_default().push((a, -difference));
+    }
+    let mut offsets: BTreeMap<usize, i64> = BTreeMap::new();
+    for &first in of_rank.keys() {
+        let Entry::Vacant(place) = offsets.entry(first) else { continue };
+        place.insert(0);
+        let mut open = vec![first];
+        while let Some(rank) = open.pop() {
+            let own = offsets[&rank];
+            for &(other, difference) in &of_rank[&rank] {
+                if let Entry::Vacant(place) = offsets.entry(other) {
+                    place.insert(own + difference);
+                    open.push(other);
+                }
+            }
         }
-        numbers.insert(*step, other);
     }
-    let all_known = run.ranks[rank].steps.iter().all(|step| numbers.contains_key(&step.step));
-    let grows = numbers.values().zip(numbers.values().skip(1)).all(|(a, b)| a < b);
-    if !all_known || !grows || numbers.iter().all(|(step, other)| step == other) {
-        return false;
-    }
-    let number = |step: i32| numbers.get(&step).copied().unwrap_or(step);
-    let events = run.ranks[rank].events.clone();
-    run.events[events].iter_mut().for_each(|event| event.step = number(event.step));
-    let rank = &mut run.ranks[rank];
-    rank.steps.iter_mut().for_each(|step| step.step = number(step.step));
-    rank.finishes.iter_mut().for_each(|finish| finish.step = number(finish.step));
-    rank.compute_ns =
-        std::mem::take(&mut rank.compute_ns).into_iter().map(|(step, ns)| (number(step), ns)).collect();
-    true
+    (0..ranks).map(|rank| offsets.get(&rank).copied()).collect()
 }
 
 /// Divides the whole recording of a rank into the steps of others. A step ends with its last collective; computing and
 /// idle time, of which only the sums are known, are spread evenly.
-fn divide(run: &mut Run, rank: usize, shared: &Shared) -> bool {
+fn divide(run: &mut Run, rank: usize) -> bool {
     let [whole] = run.ranks[rank].steps[..] else { return false };
-    if shared.get(&whole.step).is_none_or(|of_others| of_others.len() < 2) {
+    let events = run.ranks[rank].events.clone();
+    let told: Vec<Option<i32>> = events.clone().map(|event| step_of_others(run, rank, event)).collect();
+    let Some(first) = told.iter().copied().flatten().next() else { return false };
+    if told.iter().flatten().all(|step| *step == first) {
         return false;
     }
-    let events = run.ranks[rank].events.clone();
     let mut lasts: BTreeMap<i32, usize> = BTreeMap::new();
-    let mut step = None;
-    let told: Vec<Option<i32>> = events.clone().map(|event| step_of_others(run, rank, event)).collect();
-    let first = told.iter().copied().flatten().next();
+    let mut step = first;
     for (event, told) in events.clone().zip(told) {
         // Nothing goes back to a step of before, and a part that nobody else tells of is in the step that goes on.
-        step = step.max(told);
-        run.events[event].step = step.or(first).unwrap_or(whole.step);
-        lasts.insert(run.events[event].step, event);
+        step = step.max(told.unwrap_or(step));
+        run.events[event].step = step;
+        lasts.insert(step, event);
     }
     let count = lasts.len() as i64;
     let of_rank = &mut run.ranks[rank];
@@ -118,8 +135,8 @@ fn divide(run: &mut Run, rank: usize, shared: &Shared) -> bool {
         let end = if is_last { until.max(start) } else { run.events[last].end_ns().max(start) };
         let duration_ns = end.saturating_sub(start);
         of_rank.steps.push(StepRow { step, start_ns: Some(start), duration_ns, preparing_ns: None });
-        let finish =
-            FinishRow { step, pred: Some(last as u32), segment_ns: 0, end_ns: run.events[last].end_ns() };
+        let end_ns = run.events[last].end_ns();
+        let finish = FinishRow { step, pred: Some(last as u32), segment_ns: 0, end_ns };
         let whole = end_of_whole.filter(|_| is_last).map(|finish| FinishRow { step, ..finish });
         of_rank.finishes.push(whole.unwrap_or(finish));
         start = end;
@@ -130,10 +147,13 @@ fn divide(run: &mut Run, rank: usize, shared: &Shared) -> bool {
     true
 }
 
-/// The step that the other ranks of a part's collective tell.
+/// The step that most of the other ranks of a part's collective tell.
 fn step_of_others(run: &Run, rank: usize, event: usize) -> Option<i32> {
     let instance = run.instances.get(run.events[event].instance as usize)?;
     let others = run.events_of(instance).filter(|it| it.rank as usize != rank);
-    let told = others.filter(|it| run.ranks[it.rank as usize].origin != StepsOrigin::Whole);
-    told.map(|it| it.step).max()
+    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+    for other in others.filter(|it| run.ranks[it.rank as usize].origin == StepsOrigin::Profile) {
+        *counts.entry(other.step).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(step, _)| step)
 }

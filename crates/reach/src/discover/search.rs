@@ -21,6 +21,9 @@ const IMPORTED: &str = "sqlite";
 /// How deep below a path places are looked for.
 const DEPTH: usize = 32;
 
+/// How many links are followed.
+const MOST_LINKS: usize = 20_000;
+
 /// A place that one rank is read from, or several.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
@@ -96,7 +99,9 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
         return Err(ReachError::NotThere(path.to_owned()));
     }
     let mut below = BTreeSet::new();
-    descend(path, DEPTH, &mut BTreeSet::new(), &mut below)?;
+    let mut links = BTreeSet::new();
+    descend(path, DEPTH, &mut links, &mut below)?;
+    follow(path, links, &mut below);
     // Results count where the ranks themselves are gone.
     if below.is_empty() {
         let folders = [path.to_owned(), path.join(ANALYSES)];
@@ -107,11 +112,11 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
     Ok(())
 }
 
-/// Adds the places at and below a folder. Links are followed, each folder once, so that a circle of them has an end.
+/// Adds the places at and below a folder, and the links that lie there.
 fn descend(
     path: &Path,
     depth: usize,
-    linked: &mut BTreeSet<PathBuf>,
+    links: &mut BTreeSet<PathBuf>,
     found: &mut BTreeSet<Place>,
 ) -> Result<(), ReachError> {
     let name = name_of(path);
@@ -126,26 +131,38 @@ fn descend(
     let unreadable = |source| ReachError::Unreadable { path: path.to_owned(), source };
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        let Ok(mut kind) = entry.file_type() else { continue };
-        if kind.is_symlink() {
-            let Ok(target) = entry.path().canonicalize() else { continue };
-            let Ok(of_target) = target.metadata() else { continue };
-            let is_above = path.canonicalize().is_ok_and(|own| own.starts_with(&target));
-            if is_above || !linked.insert(target) {
-                continue;
-            }
-            kind = of_target.file_type();
-        }
-        if kind.is_file() {
+        let Ok(kind) = entry.file_type() else { continue };
+        let is_passed = [ANALYSES, IMPORTED].iter().any(|it| entry.file_name() == *it);
+        if kind.is_symlink() && !is_passed {
+            links.insert(entry.path());
+        } else if kind.is_file() {
             found.extend(Place::of_file(&entry.path()));
-        } else if kind.is_dir()
-            && depth > 0
-            && ![ANALYSES, IMPORTED].iter().any(|it| entry.file_name() == *it)
-        {
-            descend(&entry.path(), depth - 1, linked, found)?;
+        } else if kind.is_dir() && depth > 0 && !is_passed {
+            descend(&entry.path(), depth - 1, links, found)?;
         }
     }
     Ok(())
+}
+
+/// Adds the places to which links lead, by the names of the links. A link into the tree that was looked at, or above it,
+/// leads to nothing new, and so does a second one to the same place.
+fn follow(root: &Path, mut links: BTreeSet<PathBuf>, found: &mut BTreeSet<Place>) {
+    let Ok(root) = root.canonicalize() else { return };
+    let mut seen = BTreeSet::from([root]);
+    while let Some(link) = links.pop_first() {
+        let Ok(target) = link.canonicalize() else { continue };
+        let is_within = target.ancestors().any(|above| seen.contains(above));
+        let is_above = seen.range(target.clone()..).next().is_some_and(|other| other.starts_with(&target));
+        if seen.len() > MOST_LINKS || is_within || is_above {
+            continue;
+        }
+        seen.insert(target);
+        match link.is_file() {
+            true => found.extend(Place::of_file(&link)),
+            // A folder that can't be read is nothing that anybody meant.
+            false => drop(descend(&link, DEPTH, &mut links, found)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -182,9 +199,12 @@ mod tests {
         link(&elsewhere, "a_ascend_pt");
         link(&elsewhere, "again_ascend_pt");
         link(folder.path(), "circle");
+        link(&here, "latest");
         link(&folder.path().join("gone"), "gone");
-        let found = found(&here);
-        assert_eq!(found.len(), 1, "{found:?}");
+        std::fs::create_dir(here.join("b_ascend_pt")).expect("a writable temporary folder");
+        link(&here.join("b_ascend_pt"), "newest");
+        let place = |name: &str| Place::Collection(here.join(name));
+        assert_eq!(found(&here), BTreeSet::from([place("a_ascend_pt"), place("b_ascend_pt")]));
     }
 
     #[test]
