@@ -57,10 +57,9 @@ pub fn find(run: &Run) -> Vec<Loss> {
     // By rank, with how many others it disagrees, and of how many; and the deviations from them.
     let mut votes: BTreeMap<usize, (usize, usize, Vec<f64>)> = BTreeMap::new();
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    for ((a, b), mut differences) in differences(run).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR)
-    {
+    for ((a, b), differences) in differences(run).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR) {
         let count = differences.len();
-        let deviation = deviation(&mut differences);
+        let deviation = deviation(&differences);
         for rank in [a, b] {
             let (against, all, deviations) = votes.entry(rank).or_default();
             *all += 1;

@@ -292,7 +292,7 @@ impl Reading<'_> {
                     steps.push(table);
                     self.fates.read(path, "begin and end of inferences");
                 }
-                // Those of 2022 tell how long inferences took, and not when.
+                // Tables of 2022 tell how long inferences took, and not when.
                 Err(error) => match tables::read_stated(&text, Stated::StepTimes, self.stop) {
                     Ok(_) if self.exports.repeats(Stated::StepTimes, path, &text) => {
                         self.fates.not_needed(path, REPEATED);

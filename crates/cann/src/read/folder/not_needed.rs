@@ -137,11 +137,11 @@ const NOT_NEEDED: [(&str, &[Holder], &str); 60] = [
 const ALONE: &str = "no other file has what it holds; give it alone";
 const UNREAD: &str = "no other file has what it holds, and opscope doesn't read it";
 
-/// What is known of a folder when its files are judged.
+/// The knowledge of a folder when its files are judged.
 pub(super) struct Known<'k> {
     /// All its files.
     pub paths: &'k [PathBuf],
-    /// Those that were read.
+    /// The files that were read.
     pub read: Vec<&'k Path>,
     /// Files of which a reader has told that others have the same.
     pub not_needed: Vec<&'k Path>,

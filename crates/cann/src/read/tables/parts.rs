@@ -1,4 +1,4 @@
-//! What tells the rows of a table that sums up apart where one table has those of several devices, models or threads.
+//! The marks that tell rows of a table of sums apart where it has those of several devices, models or threads.
 
 use opscope_formats::reading::Stop;
 
@@ -15,7 +15,7 @@ const COLUMNS: [(&str, &[&str]); 4] = [
 
 const DEVICE: &str = "device";
 
-/// Those of the columns that hold several values.
+/// The columns that hold several values.
 pub(super) struct Parts(Vec<(&'static str, Column)>);
 
 impl Parts {

@@ -16,7 +16,7 @@ pub struct Recording {
     pub launches: Launches,
     /// Names of GPUs by the number that the machine gives them.
     pub gpus: NumberMap<u32, String>,
-    /// Those numbers by process and the number that CUDA gives the GPU within it.
+    /// The numbers of GPUs by process and the number that CUDA gives the GPU within it.
     pub gpus_of_processes: NumberMap<(u32, u32), u32>,
     pub texts: NumberMap<i64, StringId>,
     /// How many records named a text that isn't there.
