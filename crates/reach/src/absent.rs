@@ -50,6 +50,9 @@ pub struct Absent {
 const NEAR_NS: f64 = 20_000.0;
 const NEAR: f64 = 0.1;
 
+/// How many absent members of a collective are looked at.
+const MOST_MISSING: usize = 64;
+
 impl Absent {
     /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts. Groups
     /// whose links are slow have longer transfers for another reason.
@@ -325,7 +328,8 @@ fn nearest(history: &[Ended], end: f64, arrival: f64) -> Option<Ended> {
         .min_by(|a, b| (a.end - end).abs().total_cmp(&(b.end - end).abs()))
 }
 
-/// The members of a collective whose parts weren't recorded, by their numbers; none where nothing tells who they are.
+/// The members of a collective whose parts weren't recorded, by their numbers; none where nothing tells who they are, or
+/// there are so many that any of them may have been the last.
 fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
     let group = &run.groups[instance.group as usize];
     let mut seen: Vec<u32> =
@@ -340,5 +344,7 @@ fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
         };
         return other.filter(|other| !seen.contains(other)).into_iter().collect();
     }
-    group.ranks.iter().copied().filter(|rank| seen.binary_search(rank).is_err()).collect()
+    let missing = group.ranks.iter().copied().filter(|rank| seen.binary_search(rank).is_err());
+    let missing: Vec<u32> = missing.take(MOST_MISSING + 1).collect();
+    if missing.len() > MOST_MISSING { Vec::new() } else { missing }
 }
