@@ -540,7 +540,7 @@ fn models_bring_operators_together_across_a_conversion() {
     let report = std::fs::read_to_string(place.path("report.html")).expect("the report");
     let answers = common::report(&report).0;
     assert_eq!(answers["compare"]["groups"], json["groups"]);
-    let command = answers["command"].as_str().expect("the command");
+    let command = answers["about"]["command"].as_str().expect("the command");
     assert!(command.contains("--against-model net.pb"), "{command}");
     let alone = ["report", files[2], "--against-model", "net.pb"];
     place.fails(2, &["--against <OTHER>"], &alone);
