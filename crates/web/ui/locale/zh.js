@@ -1,5 +1,4 @@
 // The page in Chinese, in the terms of the vendor's documents.
-
 /** @type {typeof import("./en.js").en} */
 export const zh = {
   failed: "无法显示报告：{why}。下面是文字内容。",
