@@ -211,6 +211,8 @@ impl Page<'_> {
         let mut facts = self.info.facts.to_json();
         if let Some(facts) = facts.as_object_mut() {
             facts.remove("losses");
+            // The page tells when the first record was; where the clock counts from, nobody looks for there.
+            facts.remove("unix_zero_ns");
             facts.values_mut().for_each(shorten);
         }
         json!({

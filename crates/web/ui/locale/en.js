@@ -396,7 +396,6 @@ export const en = {
   fact_extent_ns: "extent",
   fact_file_bytes: "size of the files",
   fact_begin_unix_ns: "begin (UTC)",
-  fact_unix_zero_ns: "zero of its clock (UTC)",
   fact_iterations: "inferences",
   fact_count: "count",
   fact_warm_up: "warm-up",

@@ -396,7 +396,6 @@ export const zh = {
   fact_extent_ns: "跨度",
   fact_file_bytes: "文件大小",
   fact_begin_unix_ns: "起始（UTC）",
-  fact_unix_zero_ns: "时钟零点（UTC）",
   fact_iterations: "推理",
   fact_count: "数量",
   fact_warm_up: "预热",

@@ -48,7 +48,7 @@ function facts_of(facts) {
 /** @param {string} name @param {unknown} value */
 function fact_text(name, value) {
   if (typeof value === "number") {
-    if ((name === "begin_unix_ns" || name === "unix_zero_ns") && Math.abs(value) < 8e21) return new Date(value / 1e6).toISOString().replace("T", " ");
+    if (name === "begin_unix_ns" && Math.abs(value) < 8e21) return new Date(value / 1e6).toISOString().replace("T", " ");
     if (name === "extent_ns") return duration_text(value);
     if (name === "file_bytes") return bytes(value);
   }
