@@ -63,6 +63,7 @@ mod predecessors;
 mod profiles;
 mod queries;
 mod read;
+mod relative;
 mod replay;
 mod rows;
 mod run;

@@ -4,11 +4,11 @@
 //! different times. A collective that all leave together ends at one moment; where its ends on two ranks of a host are
 //! apart, always by the same time, these ranks have two clocks, and are taken for two hosts.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
+use crate::relative::{Differences, offsets};
 use crate::run::Run;
 
 /// The difference of ends, in nanoseconds, from which on two ranks have two clocks: more than the jitter of leaving.
@@ -22,16 +22,13 @@ const STEADY: f64 = 2e5;
 const MOST: usize = 200;
 const FEWEST: usize = 2;
 
-/// By how much a rank's clock is ahead of another's on the same host, both as indices of [`Run::ranks`].
-type Ahead = BTreeMap<(usize, usize), f64>;
-
 /// Makes hosts of the ranks that have a clock of their own; returns them as losses.
 pub fn separate(run: &mut Run) -> Vec<Loss> {
-    let ahead = differences(run);
+    let offsets = offsets(&differences(run));
     let mut losses = Vec::new();
     for host in 0..run.hosts.len() {
         let ranks: Vec<usize> = (0..run.ranks.len()).filter(|rank| run.ranks[*rank].host == host).collect();
-        let of_clocks = by_clock(&ranks, &ahead);
+        let of_clocks = by_clock(&ranks, &offsets);
         for (number, (offset, ranks)) in of_clocks.into_iter().enumerate().skip(1) {
             let name = format!("{}, clock {}", run.hosts[host], number + 1);
             let first = run.ranks[ranks[0]].number;
@@ -47,8 +44,8 @@ pub fn separate(run: &mut Run) -> Vec<Loss> {
     losses
 }
 
-/// The differences of all pairs of ranks on a host that meet in collectives.
-fn differences(run: &Run) -> Ahead {
+/// By how much the clock of a rank is ahead of another's, in nanoseconds, of all that meet in collectives on a host.
+fn differences(run: &Run) -> Differences<f64> {
     let mut samples: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
     let mut of_hosts: Vec<(usize, usize, i64)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
@@ -65,7 +62,7 @@ fn differences(run: &Run) -> Ahead {
             }
         }
     }
-    let mut ahead = Ahead::new();
+    let mut ahead = Differences::new();
     let mut strange: BTreeSet<usize> = BTreeSet::new();
     for (pair, mut differences) in samples.into_iter().filter(|(_, differences)| differences.len() >= FEWEST)
     {
@@ -83,16 +80,10 @@ fn differences(run: &Run) -> Ahead {
 
 /// The ranks of a host by their clocks, and by how much these are ahead of the first, which most have. Ranks that meet
 /// none of the others have the first.
-fn by_clock(ranks: &[usize], ahead: &Ahead) -> Vec<(f64, Vec<usize>)> {
-    let mut offsets: BTreeMap<usize, f64> = BTreeMap::new();
-    for rank in ranks {
-        if !offsets.contains_key(rank) {
-            offsets.insert(*rank, 0.0);
-            spread(*rank, ahead, &mut offsets);
-        }
-    }
+fn by_clock(ranks: &[usize], offsets: &BTreeMap<usize, f64>) -> Vec<(f64, Vec<usize>)> {
     let mut clocks: Vec<(f64, Vec<usize>)> = Vec::new();
-    for (rank, offset) in offsets {
+    for &rank in ranks {
+        let offset = offsets.get(&rank).copied().unwrap_or_default();
         match clocks.iter_mut().find(|(known, _)| (known - offset).abs() <= APART) {
             Some((_, ranks)) => ranks.push(rank),
             None => clocks.push((offset, vec![rank])),
@@ -102,19 +93,4 @@ fn by_clock(ranks: &[usize], ahead: &Ahead) -> Vec<(f64, Vec<usize>)> {
     let first = clocks.first().map_or(0.0, |(offset, _)| *offset);
     clocks.iter_mut().for_each(|(offset, _)| *offset -= first);
     clocks
-}
-
-/// Gives offsets to all ranks that meet a rank, at once or through others.
-fn spread(from: usize, ahead: &Ahead, offsets: &mut BTreeMap<usize, f64>) {
-    let mut open = vec![from];
-    while let Some(rank) = open.pop() {
-        let own = offsets[&rank];
-        for (&(a, b), &difference) in ahead.iter().filter(|(pair, _)| pair.0 == rank || pair.1 == rank) {
-            let (other, offset) = if a == rank { (b, own + difference) } else { (a, own - difference) };
-            if let Entry::Vacant(place) = offsets.entry(other) {
-                place.insert(offset);
-                open.push(other);
-            }
-        }
-    }
 }

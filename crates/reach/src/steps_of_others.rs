@@ -2,9 +2,9 @@
 //! collectives.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use crate::error::{Loss, LossReason};
+use crate::relative::{Differences, offsets};
 use crate::rows::{FinishRow, StepRow, StepsOrigin};
 use crate::run::Run;
 
@@ -31,14 +31,14 @@ pub fn take(run: &mut Run, losses: &mut Vec<Loss>) -> Vec<Loss> {
 
 /// Gives ranks whose steps have other numbers, all by the same difference, those that most have; returns them.
 fn renumber(run: &mut Run) -> Vec<usize> {
-    let offsets = offsets(&differences(run), run.ranks.len());
+    let offsets = offsets(&differences(run));
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-    offsets.iter().flatten().for_each(|offset| *counts.entry(*offset).or_default() += 1);
+    offsets.values().for_each(|offset| *counts.entry(*offset).or_default() += 1);
     let usual =
         counts.into_iter().max_by_key(|(offset, count)| (*count, *offset == 0)).map_or(0, |(it, _)| it);
     let mut changed = Vec::new();
-    for (rank, offset) in offsets.into_iter().enumerate() {
-        let more = offset.and_then(|offset| i32::try_from(usual - offset).ok()).unwrap_or(0);
+    for (rank, offset) in offsets {
+        let more = i32::try_from(usual - offset).unwrap_or(0);
         if more == 0 {
             continue;
         }
@@ -56,7 +56,7 @@ fn renumber(run: &mut Run) -> Vec<usize> {
 }
 
 /// By two ranks, how much greater the steps' numbers of the second are, if they nearly always are by as much.
-fn differences(run: &Run) -> BTreeMap<(usize, usize), i64> {
+fn differences(run: &Run) -> Differences<i64> {
     let mut counts: BTreeMap<(usize, usize), BTreeMap<i64, usize>> = BTreeMap::new();
     let mut told: Vec<(usize, i32)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
@@ -75,32 +75,6 @@ fn differences(run: &Run) -> BTreeMap<(usize, usize), i64> {
         (count as f64 >= SHARE * all as f64).then_some((pair, difference))
     };
     counts.into_iter().filter_map(usual).collect()
-}
-
-/// By rank, how much greater its steps' numbers are than those of the first that it meets, at once or through others.
-/// `None` of ranks that meet nobody.
-fn offsets(differences: &BTreeMap<(usize, usize), i64>, ranks: usize) -> Vec<Option<i64>> {
-    let mut of_rank: BTreeMap<usize, Vec<(usize, i64)>> = BTreeMap::new();
-    for (&(a, b), &difference) in differences {
-        of_rank.entry(a).or_default().push((b, difference));
-        of_rank.entry(b).or_default().push((a, -difference));
-    }
-    let mut offsets: BTreeMap<usize, i64> = BTreeMap::new();
-    for &first in of_rank.keys() {
-        let Entry::Vacant(place) = offsets.entry(first) else { continue };
-        place.insert(0);
-        let mut open = vec![first];
-        while let Some(rank) = open.pop() {
-            let own = offsets[&rank];
-            for &(other, difference) in &of_rank[&rank] {
-                if let Entry::Vacant(place) = offsets.entry(other) {
-                    place.insert(own + difference);
-                    open.push(other);
-                }
-            }
-        }
-    }
-    (0..ranks).map(|rank| offsets.get(&rank).copied()).collect()
 }
 
 /// Divides the whole recording of a rank into the steps of others. A step ends with its last collective; computing and
