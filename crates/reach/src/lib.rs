@@ -25,10 +25,10 @@
 //! suspects                             whom to replay without, and what that saves
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
 //! peers                                ranks that do the same, and what is typical of them
-//! predecessors                         what an event waits for on its peers
-//! cut_steps                            steps of which a rank lost most
-//! strangers                            ranks whose collectives don't end with the others'
-//! clocks   matching                    hosts' clocks; which parts belong to one collective
+//! predecessors   absent                what an event waits for on its peers; when those came that weren't recorded
+//! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
+//! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
+//! clocks   matching   relative         hosts' clocks; which parts belong to one collective; differences of two ranks
 //! run   gathered                       all ranks side by side; the parts of those that were read so far
 //! profiles                             where they are read from: folders, or a set
 //! set                                  the ranks of a run in Parquet files
