@@ -96,7 +96,7 @@ pub fn heading(findings: &Findings) -> String {
     let incomplete = match (findings.incomplete(), missing.is_empty()) {
         (0, true) => word(", nothing missing").to_owned(),
         (0, false) => String::new(),
-        (some, _) => say!(", {} of them incomplete, whose waits are lower bounds", grouped(some)),
+        (some, _) => say!(", {} of them incomplete, whose waits are inferred", grouped(some)),
     };
     let collectives = word(if findings.run.instances.len() == 1 { "collective" } else { "collectives" });
     say!(
