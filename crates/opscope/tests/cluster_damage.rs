@@ -54,10 +54,46 @@ fn a_table_that_lacks_a_step_is_told_and_the_step_is_that_of_the_collectives() {
     assert_eq!(named(&answer), named(&whole));
 }
 
+/// Makes a collection of texts in which nothing tells of the collectives of rank 2.
+fn without_collectives_of_2(place: &Place) -> String {
+    let folder = sample(place, "16", "text", &["--fault", "none", "--damage", "level0=2"]);
+    std::fs::remove_file(file_of(place, &folder, 2, "trace_view.json")).unwrap();
+    folder
+}
+
+#[test]
+fn collectives_that_texts_of_level_0_lack_come_from_their_timelines() {
+    let place = Place::new();
+    let whole = sample(&place, "16", "text", &[]);
+    std::fs::rename(place.path("made"), place.path("whole")).unwrap();
+    let whole = whole.replace("made/", "whole/");
+    let level_0: Vec<String> = (0..16).map(|rank| format!("level0={rank}")).collect();
+    for damage in [&level_0[5..6], &level_0] {
+        let words: Vec<&str> = damage.iter().flat_map(|it| ["--damage", it]).collect();
+        let folder = sample(&place, "16", "text", &words);
+        let [whole, level_0] =
+            [&whole, &folder].map(|folder| place.done(&["cluster", folder, "--json"]).json());
+        let suspects = |answer: &Value| -> Vec<(String, f64)> {
+            let cost = |it: &Value| (it["name"].to_string(), it["saves_ns"].as_f64().unwrap());
+            // Which links a group has is told by the texts of level 1 alone.
+            let ranks = answer["suspects"].as_array().unwrap().iter().filter(|it| it["kind"] == "rank");
+            ranks.map(cost).collect()
+        };
+        let (expected, found) = (suspects(&whole), suspects(&level_0));
+        assert!(expected.len() >= 3, "{expected:?}");
+        assert_eq!(expected.len(), found.len(), "{expected:?} {found:?}");
+        for ((name, cost), (found, found_cost)) in expected.iter().zip(&found) {
+            assert!(name == found && (cost - found_cost).abs() <= 0.01 * cost, "{expected:?} {found:?}");
+        }
+        assert_eq!(whole["collectives"], level_0["collectives"]);
+        std::fs::remove_dir_all(place.path("made")).unwrap();
+    }
+}
+
 #[test]
 fn a_rank_without_collectives_is_told_and_does_not_count_as_idle() {
     let place = Place::new();
-    let folder = sample(&place, "16", "text", &["--fault", "none", "--damage", "level0=2"]);
+    let folder = without_collectives_of_2(&place);
     let answer = place.done(&["cluster", &folder, "--json"]).json();
     assert_eq!(losses_of(&answer, 2), [("no_collectives", "")], "{answer:#}");
     assert!((0.0..3.0).contains(&host_ms(&answer)), "{:#}", answer["account"]);
@@ -239,7 +275,7 @@ fn nothing_of_a_rank_without_collectives_stands_in_means_and_comparisons() {
     let sound = sample(&place, "16", "text", &["--fault", "none"]);
     std::fs::rename(place.path("made"), place.path("sound")).unwrap();
     let sound = sound.replace("made/", "sound/");
-    let folder = sample(&place, "16", "text", &["--fault", "none", "--damage", "level0=2"]);
+    let folder = without_collectives_of_2(&place);
     for by in ["host", "step"] {
         let rows = place.done(&["cluster", "summary", &folder, "--by", by, "--json"]).json();
         for row in rows["rows"].as_array().unwrap() {

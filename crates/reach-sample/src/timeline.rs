@@ -66,8 +66,8 @@ fn names(events: &mut Vec<Value>, processes: &Processes, identity: &Identity, ta
     for stream in streams {
         name("thread_name", processes.hardware, stream, format!("Stream {stream}"));
     }
-    for (lane, own) in identity.groups.iter().enumerate() {
-        let label = format!("Group {} Communication", own.hash);
+    for lane in 0..identity.groups.len() {
+        let label = format!("Group {lane} Communication");
         name("thread_name", processes.communication, lane as i64, label);
     }
     let planes = tables.collectives.iter().flat_map(|collective| &collective.link_tasks);

@@ -1,12 +1,13 @@
 //! A look at the folder of a rank that a framework's profiler wrote.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::collected::options_of;
 use super::found::Found;
-use super::{Outputs, metadata, name_of, raw};
+use super::{Format, Outputs, Whole, metadata, name_of, raw};
 use crate::database;
 use crate::error::{Loss, LossReason};
 
@@ -60,6 +61,9 @@ pub fn look_at(folder: &Path) -> Found {
     }
     said.push(rank_in(&name));
     found.take_rank(said);
+    if let Some(timeline) = &mut found.outputs.timeline {
+        timeline.declared = found.groups.keys().copied().collect();
+    }
     found
 }
 
@@ -132,6 +136,12 @@ fn outputs_of(folder: &Path) -> (Outputs, Option<u32>) {
             ("communication.json", _) => &mut outputs.communication,
             ("communication_matrix.json", _) => &mut outputs.matrix,
             ("step_trace_time.csv", _) => &mut outputs.steps,
+            ("trace_view.json", _) => {
+                let declared = BTreeSet::new();
+                let path = entry.path();
+                outputs.timeline = Some(Whole { path, device: None, format: Format::Timeline, declared });
+                continue;
+            }
             _ => continue,
         };
         *place = Some(entry.path());

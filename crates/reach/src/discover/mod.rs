@@ -118,6 +118,8 @@ pub struct Outputs {
     pub matrix: Option<PathBuf>,
     /// `step_trace_time.csv`.
     pub steps: Option<PathBuf>,
+    /// `trace_view.json`, for collectives that nothing else of these tells.
+    pub timeline: Option<Whole>,
     /// A profile of another form.
     pub whole: Option<Whole>,
     /// The rank's rows in what `msprof-analyze` made of all.
@@ -137,11 +139,11 @@ impl Outputs {
 
     /// All files; a raw directory is one.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let all =
-            [&self.database, &self.analysis, &self.kernels, &self.communication, &self.matrix, &self.steps];
-        let whole = self.whole.iter().map(|whole| &whole.path);
+        let databases = [&self.database, &self.analysis];
+        let texts = [&self.kernels, &self.communication, &self.matrix, &self.steps];
+        let whole = self.timeline.iter().chain(&self.whole).map(|whole| &whole.path);
         let results = self.results.iter().map(|results| &results.path);
-        all.into_iter().flatten().chain(whole).chain(results)
+        databases.into_iter().chain(texts).flatten().chain(whole).chain(results)
     }
 
     /// Whether there is anything to read.

@@ -16,41 +16,55 @@ use serde_json::Value;
 use super::operators::{Kind, Launch, OperatorKey, Ran, Work, is_kept};
 use super::{Recording, room};
 use crate::clocks::median;
-use crate::discover::{Collection, Whole, key_of_named, key_of_text};
+use crate::discover::{Collection, Format, Whole, key_of_named, key_of_text};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, StepRow, TaskSpan, sequence_of};
 
 /// The counter of the AI cores' frequency, as all of its readers name it.
 const FREQUENCY: &str = "AI core frequency";
 
-/// Reads a collection that is a profile of its own.
+/// Reads a collection that is a profile of its own, or the timeline beside texts that tell no collective, as those of
+/// the profiler's level 0 don't.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
-    if let Some(whole) = &collection.outputs.whole {
-        room::within(whole, || read_whole(collection.rank, whole, recording, losses));
+    let outputs = &collection.outputs;
+    let is_beside = outputs.whole.is_none();
+    let timeline = outputs.timeline.as_ref().filter(|_| recording.collectives.is_empty());
+    if let Some(whole) = outputs.whole.as_ref().or(timeline) {
+        room::within(whole, || {
+            let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
+            let rank = OfDevice::new(&opened.trace, whole);
+            let ungrouped = match is_beside {
+                true => rank.add_collectives(recording),
+                false => rank.read_all(recording),
+            };
+            if ungrouped > 0 {
+                let source = whole.path.display().to_string();
+                losses.push(Loss::new(Some(collection.rank), source, LossReason::Ungrouped, ungrouped));
+            }
+        });
     }
 }
 
-fn read_whole(rank: u32, whole: &Whole, recording: &mut Recording, losses: &mut Vec<Loss>) {
-    let mut lose = |reason, count, why: String| {
+/// Opens a profile, and says what of it is lost; none if it can't be opened at all.
+fn open_telling(rank: u32, whole: &Whole, losses: &mut Vec<Loss>) -> Option<Opened> {
+    let mut lose = |count, why: String| {
         if count > 0 {
             let source = whole.path.display().to_string();
-            losses.push(Loss::new(Some(rank), source, reason, count).because(why));
+            losses.push(Loss::new(Some(rank), source, LossReason::Damaged, count).because(why));
         }
     };
     let opened = match open(whole) {
         Ok(opened) => opened,
-        Err(error) => return lose(LossReason::Damaged, 1, error.to_string()),
+        Err(error) => {
+            lose(1, error.to_string());
+            return None;
+        }
     };
     let lost = || opened.trace.losses.iter().filter(|(_, loss)| loss.kind.severity() == Severity::Lost);
     let first = lost().next().map_or(String::new(), |(_, loss)| loss.kind.sentence().to_owned());
     let count = lost().fold(0, |sum: u64, (_, loss)| sum.saturating_add(loss.count));
-    lose(LossReason::Damaged, count, first);
-    let rank = OfDevice::new(&opened.trace, whole.device);
-    rank.read_tasks(recording);
-    let ungrouped = rank.read_collectives(recording, &whole.declared);
-    lose(LossReason::Ungrouped, ungrouped, String::new());
-    rank.read_steps(recording);
-    recording.frequency_mhz = rank.frequency();
+    lose(count, first);
+    Some(opened)
 }
 
 /// Hands on what the rank did, of a collection that is a profile of its own.
@@ -59,7 +73,7 @@ pub fn each(collection: &Collection, work: &mut dyn Work) {
     room::within(whole, || {
         // That it can't be read is told when the rank is read.
         if let Ok(opened) = open(whole) {
-            OfDevice::new(&opened.trace, whole.device).hand_on(work);
+            OfDevice::new(&opened.trace, whole).hand_on(work);
         }
     });
 }
@@ -73,6 +87,10 @@ struct OfDevice<'t> {
     trace: &'t Trace,
     /// The device, where the profile has several.
     device: Option<u32>,
+    /// The keys of the groups whose members are declared.
+    declared: &'t BTreeSet<u64>,
+    /// Whether its steps are those of a host, which is ahead of its device.
+    are_steps_of_host: bool,
     /// Whether each stream is of the device.
     is_wanted: Vec<bool>,
     /// The trace's zero in the ranks' clock.
@@ -80,7 +98,8 @@ struct OfDevice<'t> {
 }
 
 impl<'t> OfDevice<'t> {
-    fn new(trace: &'t Trace, device: Option<u32>) -> Self {
+    fn new(trace: &'t Trace, whole: &'t Whole) -> Self {
+        let device = whole.device;
         // Units for communication of their own are devices as well.
         let is_accelerator = |kind| matches!(kind, DeviceKind::Npu | DeviceKind::Gpu);
         let is_wanted = trace.streams.iter().map(|(_, stream)| {
@@ -88,7 +107,44 @@ impl<'t> OfDevice<'t> {
             is_accelerator(of.kind) && device.is_none_or(|device| of.number == device)
         });
         let zero = trace.clock.unix_zero.unwrap_or(0);
-        Self { trace, device, is_wanted: is_wanted.collect(), zero }
+        let has_gpu = trace.devices.iter().any(|(_, device)| device.kind == DeviceKind::Gpu);
+        Self {
+            trace,
+            device,
+            declared: &whole.declared,
+            are_steps_of_host: has_gpu || whole.format == Format::Timeline,
+            is_wanted: is_wanted.collect(),
+            zero,
+        }
+    }
+
+    /// Reads all that a rank is; returns how many collectives have no group.
+    fn read_all(&self, recording: &mut Recording) -> u64 {
+        self.read_tasks(recording);
+        let ungrouped = self.read_collectives(recording);
+        recording.steps = self.steps();
+        name_steps(recording);
+        recording.frequency_mhz = self.frequency();
+        ungrouped
+    }
+
+    /// Adds collectives to a rank whose tables tell the rest, and where its steps begin; returns how many have no group.
+    fn add_collectives(&self, recording: &mut Recording) -> u64 {
+        // These stand for those of the tables.
+        let unnumbered = std::mem::take(&mut recording.unnumbered);
+        let ungrouped = self.read_collectives(recording);
+        if recording.collectives.is_empty() {
+            recording.unnumbered += unnumbered;
+            return ungrouped;
+        }
+        if recording.steps.iter().all(|step| step.start_ns.is_none()) {
+            let steps = self.steps();
+            if !steps.is_empty() {
+                recording.steps = steps;
+            }
+        }
+        name_steps(recording);
+        ungrouped
     }
 
     /// A time by the rank's clock.
@@ -134,8 +190,8 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Enters the collectives of groups, of which some are declared; returns how many have no group.
-    fn read_collectives(&self, recording: &mut Recording, declared: &BTreeSet<u64>) -> u64 {
+    /// Enters the collectives of groups; returns how many have no group.
+    fn read_collectives(&self, recording: &mut Recording) -> u64 {
         let mut ungrouped = 0;
         let mut described: NumberMap<u64, Described> = NumberMap::default();
         let mut uncounted: Vec<usize> = Vec::new();
@@ -145,18 +201,20 @@ impl<'t> OfDevice<'t> {
             }
             let row = self.trace.tasks.get(task);
             let name = self.trace.strings.get(row.name);
-            let of_vendor = row.stream.and_then(|stream| self.group_of_stream(stream));
+            let lane = row.stream.and_then(|stream| self.group_of_stream(stream));
+            let of_vendor = lane.and_then(|group| key_of_lane(group, name, self.declared));
             let operator = row.operator.map(|id| {
                 described.entry(id.index() as u64).or_insert_with(|| Described::of(self.trace, id)).clone()
             });
             let operator = operator.unwrap_or_default();
             // In a group of more than two, one untold pair would be taken for another.
             let is_untold_pair =
-                of_vendor.is_none() && operator.kind.is_between_two() && !operator.is_pair_known(declared);
+                of_vendor.is_none() && operator.kind.is_between_two() && !operator.is_pair_known(self.declared);
             let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
             let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
-                ungrouped += u64::from(name.starts_with("nccl") || name.starts_with("rccl"));
+                ungrouped +=
+                    u64::from(lane.is_some() || name.starts_with("nccl") || name.starts_with("rccl"));
                 continue;
             };
             let (kind, sequence) = match of_vendor {
@@ -181,21 +239,10 @@ impl<'t> OfDevice<'t> {
         ungrouped
     }
 
-    /// The group whose operations as a whole a stream has.
-    fn group_of_stream(&self, stream: StreamId) -> Option<u64> {
+    /// The group whose operations as a whole a stream has, as the stream's name tells it.
+    fn group_of_stream(&self, stream: StreamId) -> Option<&str> {
         let name = self.trace.strings.get(self.trace.streams.name()[stream.index()]);
-        let group = name.strip_prefix("Group ")?.strip_suffix(" Communication")?;
-        Some(key_of_text(group))
-    }
-
-    /// Enters the steps, and to which of them each collective belongs.
-    fn read_steps(&self, recording: &mut Recording) {
-        recording.steps = self.steps();
-        let steps = &recording.steps;
-        for row in &mut recording.collectives {
-            let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= row.start_ns);
-            row.step = steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step);
-        }
+        name.strip_prefix("Group ")?.strip_suffix(" Communication")
     }
 
     /// The steps one behind the other; none where inferences overlap, as those of several models or devices do.
@@ -225,7 +272,7 @@ impl<'t> OfDevice<'t> {
         if !steps.windows(2).all(follow) {
             return Vec::new();
         }
-        if self.trace.devices.iter().any(|(_, device)| device.kind == DeviceKind::Gpu) {
+        if self.are_steps_of_host {
             self.move_to_device(&mut steps);
         }
         steps
@@ -366,6 +413,36 @@ impl<'t> OfDevice<'t> {
     }
 }
 
+/// Enters to which of the steps each collective belongs.
+fn name_steps(recording: &mut Recording) {
+    let steps = &recording.steps;
+    for row in &mut recording.collectives {
+        let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= row.start_ns);
+        row.step = steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step);
+    }
+}
+
+/// The key of the group of a lane of the vendor's timelines. The lane tells the group's number or name, or only its place
+/// among those of the process; then the operator's name (`hcom_allReduce__586_0_1`) has the last three digits of the
+/// number, by which the declared group is known. Where none is declared, these digits are all that is told of it; none if
+/// several declared groups have them.
+fn key_of_lane(group: &str, name: &str, declared: &BTreeSet<u64>) -> Option<u64> {
+    const MOST_GROUPS: u64 = 1 << 16;
+    let key = key_of_text(group);
+    let is_place = group.parse().is_ok_and(|number: u64| number < MOST_GROUPS);
+    if !is_place || declared.contains(&key) {
+        return Some(key);
+    }
+    let digits = name.rsplitn(4, '_').nth(2).filter(|part| part.len() == 3);
+    let Some(digits) = digits.and_then(|part| part.parse().ok()) else { return Some(key) };
+    let mut ending_so = declared.iter().filter(|key| *key % 1000 == digits);
+    match (ending_so.next(), ending_so.next()) {
+        (None, _) => Some(digits),
+        (only, None) => only.copied(),
+        _ => None,
+    }
+}
+
 /// Numbers collectives that the profile doesn't number, by their order in their group.
 fn count_in_order(recording: &mut Recording, mut uncounted: Vec<usize>) {
     uncounted.sort_by_key(|index| recording.collectives[*index].start_ns);
@@ -443,5 +520,22 @@ impl Described {
             peer: small("peer").or(peer),
             size: size.unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_that_tells_its_place_alone_is_known_by_the_digits_in_names() {
+        let key = |group, name, declared: &[u64]| key_of_lane(group, name, &declared.iter().copied().collect());
+        let name = "hcom_allReduce__586_0_1";
+        let whole = 17_522_688_603_477_080_586;
+        assert_eq!(key("0", name, &[whole, 11_022_204_950_826_225_271]), Some(whole));
+        assert_eq!(key("17522688603477080586", name, &[]), Some(whole));
+        assert_eq!(key("0", name, &[]), Some(586));
+        assert_eq!(key("0", name, &[whole, 1_586]), None);
+        assert_eq!(key("10.0.0.1%eth0_60000_0_1760000000000000", name, &[]).is_some_and(|key| key > 1_000), true);
     }
 }
