@@ -375,9 +375,10 @@ impl Side<'_> {
         }
         let times = median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
         let explains_ns = computing.iter().filter(is_slow).map(|(it, _)| it.difference.excess_ns).sum();
-        let mhz = self.run.ranks[self.rank].frequency_mhz;
-        let mut of_peers: Vec<f64> =
-            self.chosen.iter().filter_map(|it| self.run.ranks[*it].frequency_mhz).collect();
+        let frequency = |rank: usize, its: &Operators| self.run.ranks[rank].frequency_mhz.or(its.frequency_mhz);
+        let mhz = frequency(self.rank, self.own);
+        let peers = self.chosen.iter().zip(self.others);
+        let mut of_peers: Vec<f64> = peers.filter_map(|(rank, its)| frequency(*rank, its)).collect();
         let cause = match mhz {
             Some(mhz) if !of_peers.is_empty() => {
                 let peers_mhz = median(&mut of_peers);

@@ -64,6 +64,9 @@ pub fn look_at(folder: &Path) -> Found {
     if let Some(timeline) = &mut found.outputs.timeline {
         timeline.declared = found.groups.keys().copied().collect();
     }
+    if found.outputs.has_only_a_timeline() {
+        found.outputs.whole = found.outputs.timeline.take();
+    }
     found
 }
 

@@ -146,6 +146,12 @@ impl Outputs {
         databases.into_iter().chain(texts).flatten().chain(whole).chain(results)
     }
 
+    /// Whether nothing but a timeline tells what ran.
+    pub fn has_only_a_timeline(&self) -> bool {
+        let others = [&self.database, &self.analysis, &self.kernels, &self.communication];
+        self.timeline.is_some() && others.into_iter().all(Option::is_none)
+    }
+
     /// Whether there is anything to read.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -69,11 +69,51 @@ fn open_telling(rank: u32, whole: &Whole, losses: &mut Vec<Loss>) -> Option<Open
 
 /// Hands on what the rank did, of a collection that is a profile of its own.
 pub fn each(collection: &Collection, work: &mut dyn Work) {
-    let Some(whole) = &collection.outputs.whole else { return };
+    // That it can't be read is told when the rank is read.
+    with_opened(collection.outputs.whole.as_ref(), |rank| rank.hand_on(work));
+}
+
+/// Hands on what the timeline beside texts tells of the host and the device, but for the operators, which the texts tell
+/// more of; returns when these were launched.
+pub fn host_of(collection: &Collection, work: &mut dyn Work) -> Launches {
+    let mut launches = Launches::default();
+    with_opened(collection.outputs.timeline.as_ref(), |rank| {
+        work.tells_copies();
+        for (task, unit, start, end) in rank.tasks() {
+            let name = rank.name(task);
+            if unit == ExecutionUnit::MemoryCopy && is_with_host(name) {
+                work.copy(name, start, end);
+            } else if rank.computes(task, unit) {
+                launches.add(start, rank.launch_of(task));
+            }
+        }
+        rank.hand_on_calls(work);
+        rank.frequencies().for_each(|(time, megahertz)| work.frequency(time, megahertz));
+    });
+    launches
+}
+
+/// When computing tasks were launched, by their starts.
+#[derive(Default)]
+pub struct Launches(NumberMap<u64, Launch>);
+
+impl Launches {
+    fn add(&mut self, start: i64, launch: Launch) {
+        // Of two tasks that start at once, nobody knows which is whose.
+        self.0.entry(start as u64).and_modify(|known| *known = Launch::UNTOLD).or_insert(launch);
+    }
+
+    /// When the task that starts at a time was launched.
+    pub fn of(&self, start: i64) -> Launch {
+        self.0.get(&(start as u64)).copied().unwrap_or(Launch::UNTOLD)
+    }
+}
+
+fn with_opened(whole: Option<&Whole>, take: impl FnOnce(&OfDevice<'_>)) {
+    let Some(whole) = whole else { return };
     room::within(whole, || {
-        // That it can't be read is told when the rank is read.
         if let Ok(opened) = open(whole) {
-            OfDevice::new(&opened.trace, whole).hand_on(work);
+            take(&OfDevice::new(&opened.trace, whole));
         }
     });
 }
@@ -352,10 +392,9 @@ impl<'t> OfDevice<'t> {
                 work.kind(self.kind(name, row.operator, unit));
                 next
             });
-            let launch = row.launched_by.map(|call| self.end_of(call));
             let stream = row.stream.map(|stream| self.trace.streams.number()[stream.index()]);
             let stream = stream.and_then(|number| i32::try_from(number).ok());
-            work.operator(Ran { start, end, kind, stream, launch: Launch::at(launch) });
+            work.operator(Ran { start, end, kind, stream, launch: self.launch_of(task) });
         }
         self.hand_on_calls(work);
         if work.keeps_all() {
@@ -383,10 +422,13 @@ impl<'t> OfDevice<'t> {
         Kind { key: OperatorKey { name, op_type: text(row.op_type), unit }, shapes, types: types.join(";") }
     }
 
-    /// The end of a call.
-    fn end_of(&self, call: ApiCallId) -> i64 {
+    /// When a task had been launched.
+    fn launch_of(&self, task: TaskId) -> Launch {
         let calls = &self.trace.api_calls;
-        self.time(calls.start()[call.index()]).saturating_add(calls.duration()[call.index()].0)
+        let end = |call: ApiCallId| {
+            self.time(calls.start()[call.index()]).saturating_add(calls.duration()[call.index()].0)
+        };
+        Launch::at(self.trace.tasks.launched_by()[task.index()].map(end))
     }
 
     /// Hands on the framework's calls and ranges. Those of the runtime lie within them, and wait for the device.

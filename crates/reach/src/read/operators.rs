@@ -8,6 +8,8 @@ use opscope_formats::reading::decimal;
 use opscope_trace::NumberMap;
 
 use super::from_text::{column, computes};
+use super::from_trace::{Launches, host_of};
+use crate::clocks::median;
 use crate::database::{Texts, each_row, number, open, whole};
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
@@ -118,6 +120,9 @@ pub struct Operators {
     pub keys: Vec<OperatorKey>,
     /// Calls of the framework that fetch input, or are long, by start.
     pub calls: Vec<Call>,
+    /// The frequency of the AI Cores in MHz, as most of its samples have it (their median), where what tells of the rank
+    /// otherwise doesn't tell it.
+    pub frequency_mhz: Option<f64>,
 }
 
 /// The properties by which computing tasks count as of one kind.
@@ -168,7 +173,8 @@ pub trait Work {
         false
     }
 
-    /// The frequency of the AI Cores from a time on, in MHz.
+    /// The frequency of the AI Cores from a time on, in MHz. That of a rank, which reading it tells, is told again to
+    /// those alone who keep all.
     fn frequency(&mut self, _time: i64, _megahertz: f64) {}
 
     /// A range or moment that the program marked.
@@ -191,7 +197,8 @@ pub fn each(collection: &Collection, work: &mut dyn Work) -> Option<Loss> {
         loss = broken.map(lost);
     }
     if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators == 0) {
-        let _ = from_kernels(path, work);
+        let launches = host_of(collection, work);
+        let _ = from_kernels(path, &launches, work);
     }
     super::from_trace::each(collection, work);
     loss
@@ -208,6 +215,7 @@ pub fn can_last(start: i64, end: i64) -> bool {
 pub struct Summing {
     kinds: Vec<(OperatorKey, u64, Operator)>,
     names: BTreeSet<Arc<str>>,
+    frequencies: Vec<f64>,
     found: Operators,
 }
 
@@ -245,6 +253,12 @@ impl Work for Summing {
             self.found.calls.push(Call { name, start, end });
         }
     }
+
+    fn frequency(&mut self, _: i64, megahertz: f64) {
+        if megahertz > 0.0 {
+            self.frequencies.push(megahertz);
+        }
+    }
 }
 
 impl Summing {
@@ -259,6 +273,9 @@ impl Summing {
             operator.count += of_kind.count;
             operator.total_ns = operator.total_ns.saturating_add(of_kind.total_ns);
             operator.rows = operator.rows.saturating_add(of_kind.rows);
+        }
+        if !self.frequencies.is_empty() {
+            self.found.frequency_mhz = Some(median(&mut self.frequencies));
         }
         self.found.spans.sort_unstable();
         self.found.copies.sort_unstable();
@@ -396,7 +413,7 @@ fn launches(database: &rusqlite::Connection) -> (NumberMap<i64, i64>, Option<rus
     (launches, done.err())
 }
 
-fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
+fn from_kernels(path: &std::path::Path, launches: &Launches, work: &mut dyn Work) -> Option<()> {
     let mut reader = csv::Reader::from_path(path).ok()?;
     let headings = reader.byte_headers().ok()?.clone();
     let place = |name| column(&headings, name);
@@ -423,7 +440,7 @@ fn from_kernels(path: &std::path::Path, work: &mut dyn Work) -> Option<()> {
             });
             let stream = stream.and_then(|column| text(column).trim().parse().ok());
             let (start, end) = (start.0, start.0.saturating_add(duration.0));
-            work.operator(Ran { start, end, kind, stream, launch: Launch::UNTOLD });
+            work.operator(Ran { start, end, kind, stream, launch: launches.of(start) });
         }
     }
     Some(())
