@@ -375,7 +375,8 @@ impl Side<'_> {
         }
         let times = median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
         let explains_ns = computing.iter().filter(is_slow).map(|(it, _)| it.difference.excess_ns).sum();
-        let frequency = |rank: usize, its: &Operators| self.run.ranks[rank].frequency_mhz.or(its.frequency_mhz);
+        let frequency =
+            |rank: usize, its: &Operators| self.run.ranks[rank].frequency_mhz.or(its.frequency_mhz);
         let mhz = frequency(self.rank, self.own);
         let peers = self.chosen.iter().zip(self.others);
         let mut of_peers: Vec<f64> = peers.filter_map(|(rank, its)| frequency(*rank, its)).collect();

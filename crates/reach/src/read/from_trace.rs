@@ -248,8 +248,9 @@ impl<'t> OfDevice<'t> {
             });
             let operator = operator.unwrap_or_default();
             // In a group of more than two, one untold pair would be taken for another.
-            let is_untold_pair =
-                of_vendor.is_none() && operator.kind.is_between_two() && !operator.is_pair_known(self.declared);
+            let is_untold_pair = of_vendor.is_none()
+                && operator.kind.is_between_two()
+                && !operator.is_pair_known(self.declared);
             let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
             let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
@@ -571,13 +572,17 @@ mod tests {
 
     #[test]
     fn a_lane_that_tells_its_place_alone_is_known_by_the_digits_in_names() {
-        let key = |group, name, declared: &[u64]| key_of_lane(group, name, &declared.iter().copied().collect());
+        let key =
+            |group, name, declared: &[u64]| key_of_lane(group, name, &declared.iter().copied().collect());
         let name = "hcom_allReduce__586_0_1";
         let whole = 17_522_688_603_477_080_586;
         assert_eq!(key("0", name, &[whole, 11_022_204_950_826_225_271]), Some(whole));
         assert_eq!(key("17522688603477080586", name, &[]), Some(whole));
         assert_eq!(key("0", name, &[]), Some(586));
         assert_eq!(key("0", name, &[whole, 1_586]), None);
-        assert_eq!(key("10.0.0.1%eth0_60000_0_1760000000000000", name, &[]).is_some_and(|key| key > 1_000), true);
+        assert_eq!(
+            key("10.0.0.1%eth0_60000_0_1760000000000000", name, &[]).is_some_and(|key| key > 1_000),
+            true
+        );
     }
 }
