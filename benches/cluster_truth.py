@@ -3,12 +3,14 @@
 
     cargo build --release -p opscope
     python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
-        [--format db|text|kineto] [--layouts usual|mixed] [--missing 1]
+        [--format db|text|kineto] [--layouts usual|mixed] [--missing 1 | --missing any | --missing stage]
 
 Timelines of PyTorch's (kineto) tell no links, so there are no faults of links in those.
 
-With --missing, so many ranks of each collection, which have no fault, weren't recorded. What the others cost is judged
-by the truth about the whole.
+With --missing, so many ranks of each collection, which have no fault, weren't recorded; with `any`, one rank wasn't,
+whether it has a fault or not, which then counts as named where the rank is named as one that wasn't recorded; with
+`stage`, only one stage of the pipeline was recorded, and nothing is asked but whether a healthy run is taken for one.
+What the others cost is judged by the truth about the whole.
 
 With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts.
 
@@ -17,7 +19,7 @@ chooses, of random kinds, places and sizes, and `opscope cluster --json` is aske
 1 % of the step or more must be named, and nobody else; a fault between half a percent and 1 % may be. Each saving must
 lie within the larger of 10 % and 0.5 % of the step, the cause must be the fault's, and of two faults that are named
 the one that costs a fifth more must come first. Besides, for each seed one collection has no faults, in which nothing
-may be named.
+may be named, and a step without slow ranks and links may be at most 2 % shorter.
 
 Printed is a line for each collection where something is wrong, and for each number of ranks the recall, the precision,
 the share of right savings and causes, and how many healthy collections were taken for such. The exit status is 1 where
@@ -34,11 +36,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The cause that each fault of a rank must be told with, and what stands for it where text tells neither
-# frequencies nor launches.
+# The cause that each fault of a rank must be told with.
 CAUSES = {"low-frequency": "frequency", "more-tokens": "tokens", "ai-cpu": "ai_cpu", "late-input": "late_input",
           "host-bound": "host_bound"}
-CAUSES_OF_TEXT = {**CAUSES, "low-frequency": "slow_device", "host-bound": "unknown"}
 # GPUs have no AI CPU.
 CAUSES_OF_KINETO = {**CAUSES, "low-frequency": "slow_device", "ai-cpu": "other_work"}
 
@@ -90,10 +90,16 @@ def asked(program, words):
     return answer.stdout
 
 
-def without_fault(chance, ranks, faults, count):
-    """So many ranks that no fault is at."""
+def not_recorded(chance, ranks, layout, faults, missing):
+    """The ranks that weren't recorded: so many that no fault is at, any one, or all stages but one."""
+    if missing == "any":
+        return [chance.randrange(ranks)]
+    if missing == "stage":
+        size = ranks // layout["pp"]
+        recorded = chance.randrange(layout["pp"])
+        return [rank for rank in range(ranks) if rank // size != recorded]
     busy = {int(rank) for fault in faults for rank in fault.split("=")[1].split(":")[0].split("-")}
-    return chance.sample([rank for rank in range(ranks) if rank not in busy], count)
+    return chance.sample([rank for rank in range(ranks) if rank not in busy], int(missing))
 
 
 def examined(program, folder, ranks, seed, faults, form, layout=None, missing=()):
@@ -117,11 +123,17 @@ def place_of(suspect):
     return (suspect["rank"] if suspect["kind"] == "rank" else suspect["name"],)
 
 
-def judged(truth, answer, count, expected):
+def counted_as(place, missing, named):
+    """The suspect that stands for a fault: of a rank that wasn't recorded it is named after that."""
+    absent = [f"rank {rank} (not recorded)" for rank in place if rank in missing]
+    return next(((name,) for name in absent if (name,) in named), tuple(place))
+
+
+def judged(truth, answer, count, expected, missing):
     """Adds to the counts what is right and wrong, causes by those that are expected; returns the mistakes in words."""
     step = truth["costs"]["step_ms"]
-    costs = {tuple(cost["ranks"]): cost for cost in truth["costs"]["faults"].values()}
     named = {place_of(suspect): suspect for suspect in answer["suspects"] if suspect["named"]}
+    costs = {counted_as(cost["ranks"], missing, named): cost for cost in truth["costs"]["faults"].values()}
     mistakes = []
     for place, cost in costs.items():
         saves = cost["without_it_saves_ms"]
@@ -139,7 +151,7 @@ def judged(truth, answer, count, expected):
             count["right savings"] += 1
         else:
             mistakes.append(f"{cost['name']} of {place} costs {saves:.2f} ms, not {told:.2f}")
-        if cost["name"] in expected:
+        if cost["name"] in expected and suspect["kind"] != "unrecorded":
             count["causes"] += 1
             causes = suspect["evidence"]["causes"]
             if causes and causes[0]["cause"] == expected[cost["name"]]:
@@ -158,7 +170,19 @@ def judged(truth, answer, count, expected):
             count["rightly named"] += 1
         else:
             mistakes.append(f"{suspect['name']} is named for {suspect['saves_ns'] / 1e6:.2f} ms and is innocent")
+    count["reachable"] += 1
+    if is_reachable(truth, answer):
+        count["right reachable"] += 1
+    else:
+        reachable, without = answer["reachable_ns"] / 1e6, truth["costs"]["step_without_faults_ms"]
+        mistakes.append(f"without faults a step takes {without:.1f} ms of {step:.1f}, not {reachable:.1f}")
     return mistakes
+
+
+def is_reachable(truth, answer):
+    """Whether a step without faults takes as long as is told, within 3 % of the step."""
+    costs = truth["costs"]
+    return abs(answer["reachable_ns"] / 1e6 - costs["step_without_faults_ms"]) <= 0.03 * costs["step_ms"]
 
 
 def share(count, part, whole):
@@ -172,23 +196,27 @@ def main():
     arguments.add_argument("--seeds", default="1-30", help="the first and the last")
     arguments.add_argument("--format", default="db", choices=["db", "text", "kineto"])
     arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed"])
-    arguments.add_argument("--missing", default=0, type=int, help="how many ranks weren't recorded")
+    arguments.add_argument("--missing", default="0", help="how many ranks weren't recorded, or any, or stage")
     chosen = arguments.parse_args()
     first, last = map(int, chosen.seeds.split("-"))
-    causes = {"db": CAUSES, "text": CAUSES_OF_TEXT, "kineto": CAUSES_OF_KINETO}[chosen.format]
+    causes = CAUSES_OF_KINETO if chosen.format == "kineto" else CAUSES
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for ranks in map(int, chosen.ranks.split(",")):
-            keys = ["due", "found", "named", "rightly named", "savings", "right savings", "causes", "right causes"]
+            keys = ["due", "found", "named", "rightly named", "savings", "right savings", "causes", "right causes",
+                    "reachable", "right reachable"]
             count, healthy, wrong = dict.fromkeys(keys, 0), 0, 0
             usual = examined(chosen.program, folder, ranks, 0, [], chosen.format)[0]["layout"]
             for seed in range(first, last + 1):
                 chance = random.Random(f"{ranks} {seed}")
                 layout = usual if chosen.layouts == "usual" else random_layout(chance, ranks)
                 faults = random_faults(chance, ranks, layout, chosen.format)
-                missing = without_fault(random.Random(f"missing {ranks} {seed}"), ranks, faults, chosen.missing)
+                chance = random.Random(f"missing {ranks} {seed}")
+                missing = not_recorded(chance, ranks, layout, faults, chosen.missing)
                 about = [ranks, seed, faults, chosen.format, layout, missing]
-                mistakes = judged(*examined(chosen.program, folder, *about), count, causes)
+                mistakes = []
+                if chosen.missing != "stage":
+                    mistakes = judged(*examined(chosen.program, folder, *about), count, causes, missing)
                 wrong += len(mistakes)
                 for mistake in mistakes:
                     size = f"{ranks} ranks" if layout is usual else f"{ranks} ranks ({layout})"
@@ -200,11 +228,16 @@ def main():
                 healthy += not accused
                 if accused:
                     print(f"{ranks} ranks, seed {seed}, no faults: {', '.join(accused)} named")
+                if answer["reachable_ns"] < 0.98 * answer["step_ns"]:
+                    wrong += 1
+                    print(f"{ranks} ranks, seed {seed}, no faults: {answer['reachable_ns'] / 1e6:.1f} ms of "
+                          f"{answer['step_ns'] / 1e6:.1f} are said to be enough")
                 sys.stdout.flush()
             seeds = last - first + 1
             print(f"{ranks} ranks: found {share(count, 'found', 'due')}, rightly named {share(count, 'rightly named', 'named')}, "
                   f"savings right {share(count, 'right savings', 'savings')}, causes right "
-                  f"{share(count, 'right causes', 'causes')}, healthy {healthy} of {seeds}")
+                  f"{share(count, 'right causes', 'causes')}, steps without faults right "
+                  f"{share(count, 'right reachable', 'reachable')}, healthy {healthy} of {seeds}")
             failed = failed or wrong > 0 or (seeds - healthy) > seeds // 30
     sys.exit(1 if failed else 0)
 

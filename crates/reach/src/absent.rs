@@ -56,7 +56,7 @@ const MOST_MISSING: usize = 64;
 impl Absent {
     /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts. Groups
     /// whose links are slow have longer transfers for another reason.
-    pub fn find(run: &Run, tails: &[f64], segments: &[f64], slow: &BTreeSet<u32>) -> Self {
+    pub fn find(run: &Run, typical: Typical<'_>, slow: &BTreeSet<u32>) -> Self {
         let is_open = |instance: &Instance| !instance.is_complete() && !slow.contains(&instance.group);
         let mut lacking: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (index, instance) in run.instances.iter().enumerate().filter(|(_, it)| is_open(it)) {
@@ -67,7 +67,7 @@ impl Absent {
         }
         let mut later: Column<f64> = std::iter::repeat_n(0.0, run.instances.len()).collect();
         for index in lacking.keys() {
-            let (instance, typical) = (&run.instances[*index as usize], tails[*index as usize]);
+            let (instance, typical) = (&run.instances[*index as usize], typical.tails[*index as usize]);
             let excess = instance.tail - typical;
             // Of transfers that are hardly longer nothing can be said.
             if excess > NEAR_NS + NEAR * typical {
@@ -80,7 +80,14 @@ impl Absent {
         absent.order = order.into_iter().collect();
         let histories = absent.histories(run, &lacking);
         let by_kind = by_kind(&histories);
-        let others = Others { run, segments, histories, by_kind, near: near(run, &lacking) };
+        let others = Others {
+            run,
+            typical,
+            histories,
+            by_kind,
+            near: near(run, &lacking),
+            exchanges: exchanges(run, typical.slots),
+        };
         for (index, members) in &lacking {
             absent.add(&others, *index, members);
         }
@@ -169,10 +176,12 @@ impl Absent {
             let history = last.and_then(|last| others.known_history(members[last]));
             let since = history.and_then(|history| ended_before(history, begin));
             let segment_ns = since.map_or(later, |it| begin - it.end);
-            // Without a like, all that is waited is more than usual.
+            // Without a like, all that is waited is more than usual; but what another stage sends is waited for anyway.
             let like = last.and_then(|last| usual[last]).filter(|_| since.is_some());
-            let typical_ns =
-                like.map_or(segment_ns - later, |it| it.segment_ns).clamp(0.0, segment_ns.max(0.0));
+            let is_between_two =
+                others.run.first_of(&others.run.instances[index as usize]).kind.is_between_two();
+            let without = if is_between_two { segment_ns } else { segment_ns - later };
+            let typical_ns = like.map_or(without, |it| it.segment_ns).clamp(0.0, segment_ns.max(0.0));
             self.parts.push(AbsentPart {
                 instance: index,
                 pred: since.map(|it| it.part),
@@ -190,17 +199,29 @@ impl Absent {
     }
 }
 
+/// What is typical of the recorded.
+#[derive(Clone, Copy)]
+pub struct Typical<'r> {
+    /// The transfer of each collective, in nanoseconds.
+    pub tails: &'r [f64],
+    /// The work before each part, in nanoseconds.
+    pub segments: &'r [f64],
+    /// The slot of each part.
+    pub slots: &'r [u32],
+}
+
 /// The recorded ranks, by which those are judged that weren't.
 struct Others<'r> {
     run: &'r Run,
-    /// The typical work before each recorded part.
-    segments: &'r [f64],
+    typical: Typical<'r>,
     /// The collectives of each absent member, in the order of their ends.
     histories: BTreeMap<u32, Vec<Ended>>,
     /// The same by use and type.
     by_kind: BTreeMap<u32, BTreeMap<Kind, Vec<Ended>>>,
     /// With how many groups each absent member is tied to others.
     near: BTreeMap<u32, BTreeMap<u32, u32>>,
+    /// The sends and receives of which both sides were recorded: by slot and step of each part the other one.
+    exchanges: BTreeMap<(u32, i32), Vec<u32>>,
 }
 
 /// After what a member comes that does as its nearest do: a recorded part, its end, and the work behind it.
@@ -223,23 +244,27 @@ impl Others<'_> {
     }
 
     /// After what an absent member usually comes to a collective: its own collective of that kind which the nearest
-    /// recorded member of the collective comes after. Sends and receives are of stages with other work.
+    /// recorded member of the collective comes after. The other side of a send or receive is of a stage with other work:
+    /// nearest is whoever exchanges the same with a peer of that side.
     fn usual(&self, member: u32, index: u32, begin: f64) -> Option<Usual> {
         let run = self.run;
         let instance = &run.instances[index as usize];
-        if run.first_of(instance).kind.is_between_two() {
-            return None;
-        }
         let near = &self.near[&member];
         let ties = |part: &u32| near.get(&number_of(run, *part)).copied().unwrap_or(0);
-        let recorded = run.parts_of(instance).iter().copied();
-        let told = recorded.filter(|part| self.segments[*part as usize].is_finite());
+        let recorded = match run.parts_of(instance) {
+            [part] if run.first_of(instance).kind.is_between_two() => {
+                let place = (self.typical.slots[*part as usize], run.events[*part as usize].step);
+                self.exchanges.get(&place).map_or(&[][..], |like| like)
+            }
+            parts => parts,
+        };
+        let told = recorded.iter().copied().filter(|part| self.typical.segments[*part as usize].is_finite());
         let like = told.filter(|part| run.events[*part as usize].pred.is_some()).max_by_key(ties)?;
         let pred = &run.events[run.events[like as usize].pred? as usize];
         let kind = (run.groups[pred.group as usize].role, pred.kind);
         let history = self.by_kind[&member].get(&kind)?;
         let after = nearest(history, pred.end(), begin)?;
-        Some(Usual { part: after.part, end: after.end, segment_ns: self.segments[like as usize] })
+        Some(Usual { part: after.part, end: after.end, segment_ns: self.typical.segments[like as usize] })
     }
 }
 
@@ -273,6 +298,20 @@ fn by_kind(histories: &BTreeMap<u32, Vec<Ended>>) -> BTreeMap<u32, BTreeMap<Kind
         of_kinds
     };
     histories.iter().map(|(member, history)| (*member, of_member(history))).collect()
+}
+
+/// The sends and receives of which both sides were recorded: by slot and step of each part the other one.
+fn exchanges(run: &Run, slots: &[u32]) -> BTreeMap<(u32, i32), Vec<u32>> {
+    let mut found: BTreeMap<(u32, i32), Vec<u32>> = BTreeMap::new();
+    for instance in run.instances.iter().filter(|it| run.first_of(it).kind.is_between_two()) {
+        if let [one, other] = *run.parts_of(instance) {
+            for (own, theirs) in [(one, other), (other, one)] {
+                let place = (slots[own as usize], run.events[own as usize].step);
+                found.entry(place).or_default().push(theirs);
+            }
+        }
+    }
+    found
 }
 
 /// How many groups, other than those of a pipeline's stages, each absent member shares with each other rank.

@@ -6,8 +6,8 @@ use crate::host_gaps;
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
 use crate::rows::Transport;
-use crate::run::Run;
-use crate::suspects::{Suspect, Who, excess_of_rank};
+use crate::run::{Run, RunGroup};
+use crate::suspects::{Suspect, Unrecorded, Who, excess_of_rank, waits_for_absent};
 
 /// A reason, with its figures. Times are nanoseconds a step.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -104,6 +104,15 @@ pub enum Cause {
         ranks: Vec<u32>,
         /// Its use.
         role: &'static str,
+    },
+    /// All transfers of a group that lacks a rank take the same multiple of what is typical, as over a slow link.
+    SlowLinkNotRecorded {
+        /// The group's ranks.
+        ranks: Vec<u32>,
+        /// Its use.
+        role: &'static str,
+        /// How many times as long as those of its like its transfers take.
+        times: f64,
     },
     /// Recorded ranks wait for one that wasn't recorded.
     NotRecorded {
@@ -208,8 +217,8 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
         Who::Unrecorded(it) => {
-            let cause = Cause::NotRecorded { slows: uses(run, &it.groups) };
-            told(Explanation { cause, explains_ns: suspect.excess_ns })
+            let causes = why_not_recorded(run, peers, it);
+            Evidence { causes, ..Evidence::default() }
         }
         // Their evidence is that of one of their ranks.
         Who::Host(_) | Who::Operator(..) => Evidence::default(),
@@ -218,6 +227,32 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
 
 fn told(explanation: Explanation) -> Evidence {
     Evidence { causes: vec![explanation], ..Evidence::default() }
+}
+
+/// The reasons of a rank that wasn't recorded: slow transfers of its groups, and waits in the others, but for those in
+/// which there is hardly any.
+fn why_not_recorded(run: &Run, peers: &Peers, absent: &Unrecorded) -> Vec<Explanation> {
+    const HARDLY_ANY: f64 = 0.05;
+    let waits = waits_for_absent(run, peers);
+    let steps = run.steps().len().max(1) as f64;
+    let of = |groups: &[u32]| groups.iter().map(|group| waits[*group as usize]).sum::<f64>();
+    let all = of(&absent.groups);
+    let counts = |group: &u32| waits[*group as usize] > HARDLY_ANY * all;
+    let (slow, late): (Vec<u32>, Vec<u32>) =
+        absent.groups.iter().copied().filter(counts).partition(|group| peers.slow_groups.contains_key(group));
+    let slow_link = |group: &u32| {
+        let RunGroup { ranks, role, .. } = &run.groups[*group as usize];
+        let times = peers.slow_groups[group];
+        let cause = Cause::SlowLinkNotRecorded { ranks: ranks.clone(), role: role.name(), times };
+        Explanation { cause, explains_ns: waits[*group as usize] / steps }
+    };
+    let mut causes: Vec<Explanation> = slow.iter().map(slow_link).collect();
+    if !late.is_empty() || causes.is_empty() {
+        let slows = uses(run, if late.is_empty() { &absent.groups } else { &late });
+        causes.push(Explanation { cause: Cause::NotRecorded { slows }, explains_ns: of(&late) / steps });
+    }
+    causes.sort_by(|a, b| b.explains_ns.total_cmp(&a.explains_ns));
+    causes
 }
 
 /// The uses and types of the collectives of some groups, such as `dp reduceScatter`.

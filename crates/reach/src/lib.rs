@@ -69,6 +69,7 @@ mod rows;
 mod run;
 mod separate_clocks;
 mod set;
+mod slow_groups;
 mod steps_of_others;
 mod strangers;
 mod summary;

@@ -9,13 +9,14 @@ use std::iter::repeat_n;
 
 use opscope_columns::Column;
 
-use crate::absent::Absent;
+use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{SlowLink, slow_links};
 use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
+use crate::slow_groups;
 
 /// Peers, slots and what is typical of them.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,9 @@ pub struct Peers {
     pub tail: Column<f64>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
+    /// Groups that lack a rank and have slow transfers, by their indices, and how many times as long as those of their
+    /// like these take.
+    pub slow_groups: BTreeMap<u32, f64>,
     /// Members of collectives that weren't recorded.
     pub absent: Absent,
     /// Other events that each event waits for on its peers, though not on this rank this time.
@@ -71,8 +75,11 @@ pub fn find(run: &mut Run) -> Peers {
     peers.tail = typical_tails(run, &classes);
     peers.slow_links = slow_links(run);
     without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
-    let slow: BTreeSet<u32> = peers.slow_links.iter().flat_map(|link| &link.groups).copied().collect();
-    peers.absent = Absent::find(run, &peers.tail, &peers.segment, &slow);
+    peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
+    let linked = peers.slow_links.iter().flat_map(|link| &link.groups);
+    let slow: BTreeSet<u32> = linked.chain(peers.slow_groups.keys()).copied().collect();
+    let typical = Typical { tails: &peers.tail, segments: &peers.segment, slots: &peers.slot };
+    peers.absent = Absent::find(run, typical, &slow);
     peers
 }
 
@@ -228,7 +235,7 @@ fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32,
 }
 
 /// Transfers that can be compared: use, type, size in eighths of a power of two, members, hosts spanned.
-type TailClass = (Role, CollectiveType, u32, u32, usize);
+pub type TailClass = (Role, CollectiveType, u32, u32, usize);
 
 /// The class of each instance's transfer.
 pub fn tail_classes(run: &Run) -> Column<TailClass> {

@@ -405,7 +405,7 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
 
 /// Ranks that weren't recorded, by the work of their own that those who were recorded wait for in groups that lack them.
 fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
-    let by_group = own_work_of_absent(run, peers);
+    let by_group = excess_of_absent(run, peers);
     let mut groups_of: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
     for (index, group) in run.groups.iter().enumerate() {
         let is_missing = |rank: &u32| !run.is_recorded(*rank);
@@ -432,13 +432,25 @@ fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     found
 }
 
-/// By how much the work of those that weren't recorded exceeds what is typical, by group.
-fn own_work_of_absent(run: &Run, peers: &Peers) -> Vec<Excess> {
+/// The time by which groups wait longer for their absent members than is typical, in nanoseconds, by group.
+pub fn waits_for_absent(run: &Run, peers: &Peers) -> Vec<f64> {
+    excess_of_absent(run, peers).iter().map(|excess| excess.sum).collect()
+}
+
+/// By how much the work of those that weren't recorded, or the transfers of slow groups which lack them, exceed what is
+/// typical, by group.
+fn excess_of_absent(run: &Run, peers: &Peers) -> Vec<Excess> {
     let mut found: Vec<Excess> = run.groups.iter().map(|_| Excess::default()).collect();
     for part in peers.absent.parts() {
         let instance = &run.instances[part.instance as usize];
         let step = run.first_of(instance).step;
         found[instance.group as usize].add(step, part.segment_ns, part.typical_ns);
+    }
+    for (instance, typical) in run.instances.iter().zip(&peers.tail) {
+        if peers.slow_groups.contains_key(&instance.group) {
+            let step = run.first_of(instance).step;
+            found[instance.group as usize].add(step, instance.tail, *typical);
+        }
     }
     found
 }

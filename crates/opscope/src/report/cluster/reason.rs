@@ -89,6 +89,12 @@ pub fn of_cause(cause: &Cause) -> String {
                 "transfers of the {role} group of {ranks} take longer than those of its like; the profiles tell no links"
             )
         }
+        Cause::SlowLinkNotRecorded { ranks, role, times } => {
+            let ranks = listed(ranks);
+            say!(
+                "all transfers of the {role} group of {ranks} take {times:.1} times as long as those of its like, as over a slow link"
+            )
+        }
         Cause::NotRecorded { slows } => {
             say!(
                 "others wait for it, or for a link of its, in {}; nothing that was recorded tells why",
