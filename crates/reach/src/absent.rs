@@ -176,11 +176,12 @@ impl Absent {
             let history = last.and_then(|last| others.known_history(members[last]));
             let since = history.and_then(|history| ended_before(history, begin));
             let segment_ns = since.map_or(later, |it| begin - it.end);
-            // Without a like, all that is waited is more than usual; but what another stage sends is waited for anyway.
+            // Without a like, all that is waited is more than usual; but what another stage sends is waited for anyway,
+            // and of members that nobody names nothing is known.
             let like = last.and_then(|last| usual[last]).filter(|_| since.is_some());
             let is_between_two =
                 others.run.first_of(&others.run.instances[index as usize]).kind.is_between_two();
-            let without = if is_between_two { segment_ns } else { segment_ns - later };
+            let without = if is_between_two || members.is_empty() { segment_ns } else { segment_ns - later };
             let typical_ns = like.map_or(without, |it| it.segment_ns).clamp(0.0, segment_ns.max(0.0));
             self.parts.push(AbsentPart {
                 instance: index,
@@ -377,7 +378,8 @@ fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
     let first = run.first_of(instance);
     if first.kind.is_between_two() {
         let other = match (first.peer, &group.ranks[..]) {
-            (Some(peer), ranks) => ranks.get(peer as usize).copied(),
+            (Some(peer), _) => group.member(peer),
+            _ if group.unnamed > 0 => None,
             (None, [a, b]) => Some(if seen.contains(a) { *b } else { *a }),
             _ => None,
         };

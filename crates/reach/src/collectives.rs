@@ -186,7 +186,7 @@ pub fn matrix(findings: &Findings, filter: &CollectivesFilter) -> Vec<MatrixRow>
     let mut sums: BTreeMap<Pair, (f64, f64)> = BTreeMap::new();
     for (rank, row) in &run.links {
         let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else { continue };
-        let member = |place: u32| run.groups[group].ranks.get(place as usize).copied();
+        let member = |place: u32| run.groups[group].member(place);
         let (Some(src), Some(dst)) = (member(row.src), member(row.dst)) else { continue };
         let kind = if row.kind == CollectiveType::Send { CollectiveType::Receive } else { row.kind };
         let is_asked = filter.takes_group(findings, group) && filter.kind.is_none_or(|it| it == kind);

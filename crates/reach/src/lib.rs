@@ -57,6 +57,7 @@ mod inferred_steps;
 mod json_tree;
 mod links;
 mod matching;
+mod members;
 mod noise;
 mod peers;
 mod predecessors;

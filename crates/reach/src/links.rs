@@ -73,7 +73,7 @@ pub struct Compared {
 pub fn compare(run: &Run) -> Vec<Compared> {
     let mut classes: BTreeMap<Class, BTreeMap<(usize, usize, u32), f64>> = BTreeMap::new();
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
-        let members = run.groups[group as usize].ranks.len();
+        let members = run.groups[group as usize].size() as usize;
         let class = (transport, kind, members, bytes.log2().round() as i32);
         classes.entry(class).or_default().insert((src, dst, group), bytes / time);
     }
@@ -219,7 +219,7 @@ fn traffic(run: &Run) -> BTreeMap<Use, (f64, f64)> {
     let mut traffic = BTreeMap::new();
     for (rank, row) in &run.links {
         let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else { continue };
-        let member = |place: u32| run.groups[group].ranks.get(place as usize).copied();
+        let member = |place: u32| run.groups[group].member(place);
         let index = |place: u32| run.rank_of(member(place)?);
         let (Some(src), Some(dst)) = (index(row.src), index(row.dst)) else { continue };
         // Both sides of a send tell of the same bytes; the sender's word counts.

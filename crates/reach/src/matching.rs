@@ -11,6 +11,7 @@ use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::discover::Role;
+use crate::members::count_unnamed;
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Run};
 
@@ -31,6 +32,7 @@ pub struct Shift {
 /// Corrects shifted numbers, then ties parts together; needs no clocks.
 pub fn match_collectives(run: &mut Run) -> Vec<Shift> {
     let shifts = correct_shifts(run);
+    count_unnamed(run);
     tie(run);
     shifts
 }
@@ -190,7 +192,7 @@ pub fn tie(run: &mut Run) {
         let first = &run.events[of_one[0].1 as usize];
         let members = match first.kind.is_between_two() {
             true => 2,
-            false => run.groups[first.group as usize].ranks.len() as u32,
+            false => run.groups[first.group as usize].size(),
         };
         run.instances.push(Instance {
             group: first.group,
@@ -269,8 +271,8 @@ fn pairs(run: &Run) -> Column<(u32, u32)> {
     for event in &run.events {
         let group = &run.groups[event.group as usize];
         let number = run.ranks[event.rank as usize].number;
-        let me = group.ranks.iter().position(|rank| *rank == number).map(|place| place as u32);
-        let other = event.peer.filter(|other| Some(*other) != me).or_else(|| match (group.ranks.len(), me) {
+        let me = group.place_of(number);
+        let other = event.peer.filter(|other| Some(*other) != me).or_else(|| match (group.size(), me) {
             (2, Some(me)) => Some(1 - me),
             _ => None,
         });

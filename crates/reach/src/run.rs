@@ -54,6 +54,33 @@ pub struct RunGroup {
     pub ranks: Vec<u32>,
     /// Whether a profile declares its members; otherwise they are the ranks that were seen in it.
     pub is_declared: bool,
+    /// How many more members it has that weren't recorded, and of which nothing tells who they are.
+    pub unnamed: u32,
+    /// The members whose places are told, where there are such: then their order doesn't tell their places.
+    pub places: BTreeMap<u32, u32>,
+}
+
+impl RunGroup {
+    /// How many members it has.
+    pub fn size(&self) -> u32 {
+        (self.ranks.len() as u32).saturating_add(self.unnamed)
+    }
+
+    /// The number of the member at a place.
+    pub fn member(&self, place: u32) -> Option<u32> {
+        match self.unnamed {
+            0 => self.ranks.get(place as usize).copied(),
+            _ => self.places.get(&place).copied(),
+        }
+    }
+
+    /// The place of a member.
+    pub fn place_of(&self, number: u32) -> Option<u32> {
+        match self.unnamed {
+            0 => self.ranks.iter().position(|rank| *rank == number).map(|place| place as u32),
+            _ => self.places.iter().find(|(_, rank)| **rank == number).map(|(place, _)| *place),
+        }
+    }
 }
 
 /// A rank's part in a collective.
@@ -230,16 +257,14 @@ impl Run {
         for (key, (mut ranks, only_pairs)) in outline.groups {
             ranks.sort_unstable();
             ranks.dedup();
-            run.groups.push(match discovery.groups.get(&key) {
-                Some(group) => {
-                    let role = match group.role {
-                        Role::Other => Role::of_shape(&group.ranks, only_pairs),
-                        role => role,
-                    };
-                    RunGroup { key, role, ranks: group.ranks.clone(), is_declared: true }
-                }
-                None => RunGroup { key, role: Role::of_shape(&ranks, only_pairs), ranks, is_declared: false },
-            });
+            let declared = discovery.groups.get(&key);
+            let ranks = declared.map_or(ranks, |group| group.ranks.clone());
+            let role = match declared.map(|group| group.role) {
+                None | Some(Role::Other) => Role::of_shape(&ranks, only_pairs),
+                Some(role) => role,
+            };
+            let is_declared = declared.is_some();
+            run.groups.push(RunGroup { key, role, ranks, is_declared, unnamed: 0, places: BTreeMap::new() });
         }
         run.events = repeat_n(NOT_YET, outline.counts.iter().sum()).collect();
         let mut first = 0;

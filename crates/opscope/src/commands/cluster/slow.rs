@@ -121,7 +121,7 @@ fn exchange(findings: &Findings, from: u32, to: u32) -> bool {
     let run = &findings.run;
     run.links.iter().any(|(_, link)| {
         let group = run.groups.iter().find(|group| group.key == link.group_key);
-        let rank = |place: u32| group.and_then(|group| group.ranks.get(place as usize).copied());
+        let rank = |place: u32| group.and_then(|group| group.member(place));
         rank(link.src) == Some(from) && rank(link.dst) == Some(to)
     })
 }

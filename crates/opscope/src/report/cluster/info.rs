@@ -75,10 +75,16 @@ pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
 fn groups(findings: &Findings) -> String {
     let mut kinds = std::collections::BTreeMap::new();
     for group in &findings.run.groups {
-        *kinds.entry((group.role, group.ranks.len(), group.is_declared)).or_insert(0_usize) += 1;
+        *kinds.entry((group.role, group.ranks.len(), group.is_declared, group.unnamed)).or_insert(0_usize) +=
+            1;
     }
-    let kind = |((role, size, is_declared), number): (&(opscope_reach::Role, usize, bool), &usize)| {
-        let seen = if *is_declared { "" } else { word(" (by what was seen)") };
+    type Kind = (opscope_reach::Role, usize, bool, u32);
+    let kind = |((role, size, is_declared, unnamed), number): (&Kind, &usize)| {
+        let seen = match (is_declared, unnamed) {
+            (true, _) => String::new(),
+            (false, 0) => word(" (by what was seen)").to_owned(),
+            (false, more) => say!(" (by what was seen; {more} more by their links)"),
+        };
         say!("{} of {}{seen} for {}", count(*number, "group"), count(*size, "rank"), role.name())
     };
     let kinds: Vec<String> = kinds.iter().map(kind).collect();

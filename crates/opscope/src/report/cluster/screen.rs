@@ -84,9 +84,14 @@ fn hide_one_another(findings: &Findings) -> String {
 pub fn heading(findings: &Findings) -> String {
     let here = findings.run.ranks.len();
     let missing = findings.discovery.missing();
-    let ranks = match missing.is_empty() {
-        true => bold(&count(here, "rank")),
-        false => {
+    let unnamed = findings.run.groups.iter().max_by_key(|group| group.unnamed).filter(|it| it.unnamed > 0);
+    let ranks = match (missing.is_empty(), unnamed) {
+        (true, None) => bold(&count(here, "rank")),
+        (true, Some(group)) => {
+            let (of, ranks) = (group.size(), bold(&count(here, "rank")));
+            say!("{ranks} (links tell of {of} in a group, {} of them not recorded)", group.unnamed)
+        }
+        (false, _) => {
             say!("{} (missing {})", bold(&say!("{here} of {} ranks", here + missing.len())), listed(&missing))
         }
     };
