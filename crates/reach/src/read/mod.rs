@@ -53,28 +53,30 @@ pub struct Recording {
     other_steps: BTreeMap<i32, StatedStep>,
 }
 
-/// The parts of a step as a table of steps has them, in microseconds.
+/// The parts of a step as a table of steps has them, in microseconds. All but the last are of the time from the step's
+/// first task on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StatedStep {
     computing: Option<f64>,
     exposed: Option<f64>,
     overlapped: Option<f64>,
     free: Option<f64>,
+    /// The time between the step's begin and its first task.
     preparing: Option<f64>,
 }
 
 impl StatedStep {
-    /// The time under computing alone and the time with nothing on the device, in nanoseconds.
-    fn alone_and_idle(&self) -> Option<(i64, i64)> {
-        let alone = self.computing? - self.overlapped?;
-        Some(((alone.max(0.0) * 1e3) as i64, (self.free?.max(0.0) * 1e3) as i64))
+    /// The time under computing, that under communication alone, and that with nothing on the device, in nanoseconds.
+    fn shares(&self) -> Option<[i64; 3]> {
+        let idle = self.free? + self.preparing.unwrap_or(0.0);
+        Some([self.computing?, self.exposed?, idle].map(|part| (part.max(0.0) * 1e3) as i64))
     }
 }
 
 impl Recording {
     /// Enters a step that a table states.
     fn stated_step(&mut self, step: i32, stated: StatedStep) {
-        let parts = [stated.computing, stated.exposed, stated.free];
+        let parts = [stated.computing, stated.exposed, stated.free, stated.preparing];
         let length: f64 = parts.into_iter().flatten().sum();
         let preparing_ns = stated.preparing.map(|it| (it * 1e3) as i64);
         self.steps.push(StepRow { step, start_ns: None, duration_ns: (length * 1e3) as i64, preparing_ns });
@@ -172,7 +174,7 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         false if period::infer_steps(&mut recording) => StepsOrigin::Inferred,
         false => StepsOrigin::Whole,
     };
-    if recording.tasks.is_empty() && recording.collectives.is_empty() {
+    if recording.tasks.is_empty() && recording.collectives.is_empty() && recording.stated.is_empty() {
         losses.push(Loss::new(rank, folder(), LossReason::Empty, 1));
     } else if recording.steps.is_empty() {
         losses.push(Loss::new(rank, folder(), LossReason::NoSteps, 1));

@@ -25,7 +25,7 @@ pub fn derive(recording: Recording) -> RankRows {
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
     let (mut compute_ns, mut idle_ns) = expose(&steps, &tasks, &mut collectives);
     if tasks.is_empty() {
-        take_stated(&steps, &stated, &mut compute_ns, &mut idle_ns);
+        take_stated(&steps, &stated, &mut collectives, &mut compute_ns, &mut idle_ns);
     }
     let operators = tasks.len() as u64;
     // Room to grow would be kept for thousands of ranks at once.
@@ -45,22 +45,38 @@ pub fn derive(recording: Recording) -> RankRows {
 }
 
 /// Takes the time under computing, and with nothing on the device, from a table of steps: without tasks everything
-/// beside collectives would count as the latter.
+/// beside collectives would count as the latter, and collectives as not hidden. Which of them computing hides isn't told,
+/// so that each has its share.
 fn take_stated(
     steps: &[StepRow],
     stated: &BTreeMap<i32, StatedStep>,
+    collectives: &mut [CollectiveRow],
     compute_ns: &mut [(i32, i64)],
     idle_ns: &mut [i64],
 ) {
+    let mut shares: BTreeMap<i32, f64> = BTreeMap::new();
     for (step, idle) in steps.iter().zip(idle_ns) {
-        let Some((alone, free)) = stated.get(&step.step).and_then(StatedStep::alone_and_idle) else {
+        let Some([computing, exposed, free]) = stated.get(&step.step).and_then(StatedStep::shares) else {
             continue;
         };
         // Files lie: no part is longer than the step.
         *idle = free.min(step.duration_ns);
         if let Ok(place) = compute_ns.binary_search_by_key(&step.step, |(number, _)| *number) {
-            compute_ns[place].1 = alone.min(step.duration_ns - *idle);
+            compute_ns[place].1 = computing.min(step.duration_ns - *idle);
         }
+        shares.insert(step.step, exposed as f64);
+    }
+    let mut all: BTreeMap<i32, i64> = BTreeMap::new();
+    for row in collectives.iter() {
+        let sum = all.entry(row.step).or_default();
+        *sum = sum.saturating_add(row.exposed_ns);
+    }
+    for row in collectives {
+        let exposed = shares.get(&row.step).copied().unwrap_or(f64::MAX);
+        let share = (exposed / all[&row.step].max(1) as f64).min(1.0);
+        let of = |time: i64| if share < 1.0 { (time as f64 * share) as i64 } else { time };
+        row.exposed_ns = of(row.exposed_ns);
+        row.exposed_longest_ns = of(row.exposed_longest_ns);
     }
 }
 
@@ -334,7 +350,8 @@ mod tests {
         };
         recorded.stated_step(4, stated(25.0, 10.0));
         let rows = derive(recorded);
-        assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 20_000)][..], &[10_000][..]));
+        assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 25_000)][..], &[10_000][..]));
+        assert_eq!(rows.collectives.iter().map(|row| row.exposed_ns).sum::<i64>(), 15_000);
         // A file may say anything.
         let mut recorded = recording(&[], &[(10_000, 30_000)]);
         recorded.steps.push(StepRow { step: 4, start_ns: None, duration_ns: 50_000, preparing_ns: None });

@@ -193,7 +193,7 @@ impl Cluster {
         let mut text = "Step,Computing,Communication(Not Overlapped),Free,Preparing\n".to_owned();
         for (step, (begin, end)) in self.steps[rank].iter().enumerate() {
             let first = self.tasks[rank].iter().find(|task| task.start > *begin).unwrap().start;
-            let (length, preparing) = ((end - begin) / 1e3, (first - begin) / 1e3);
+            let (length, preparing) = ((end - first) / 1e3, (first - begin) / 1e3);
             writeln!(text, "{step},{length},0,0,{preparing}").unwrap();
         }
         text
