@@ -1,6 +1,7 @@
 //! Why a rank is slower than its peers, by its own operators beside theirs.
 
 use crate::clocks::median;
+use crate::discover::Role;
 use crate::discover::collected::{self, Options, OtherOption};
 use crate::host_gaps;
 use crate::peers::Peers;
@@ -362,12 +363,30 @@ fn is_in_ratio(times: f64, rows_times: f64) -> bool {
 }
 
 impl Side<'_> {
+    /// The peers whose executions of an operator are comparable: tokens of experts that the rank has more, those who share
+    /// them with it have less.
+    fn comparable(&self, key: &OperatorKey) -> Vec<&Operators> {
+        let number = self.run.ranks[self.rank].number;
+        let share = |peer: usize| {
+            let peer = self.run.ranks[peer].number;
+            let experts = self.run.groups.iter().filter(|group| group.role == Role::Ep);
+            experts.into_iter().any(|group| group.ranks.contains(&number) && group.ranks.contains(&peer))
+        };
+        let peers = self.chosen.iter().zip(self.others);
+        let apart: Vec<&Operators> = match is_of_experts(&key.op_type) {
+            true => peers.filter(|(peer, _)| !share(**peer)).map(|(_, other)| other).collect(),
+            false => Vec::new(),
+        };
+        if apart.is_empty() { self.others.iter().collect() } else { apart }
+    }
+
     /// All operators, those first that exceed most.
     fn differences(&self) -> Vec<Compared> {
         let compare = |(key, own): (&OperatorKey, &crate::read::Operator)| {
+            let others = self.comparable(key);
             let of_peers = |value: &dyn Fn(&crate::read::Operator) -> f64| {
                 let mut values: Vec<f64> =
-                    self.others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
+                    others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
                 median(&mut values)
             };
             let (total, count) = (of_peers(&|it| it.total_ns as f64), of_peers(&|it| it.count as f64));
