@@ -6,7 +6,7 @@
 //! collectives: after the one that ended last before, the rest is taken for their own work. So a delay passes through
 //! them to others, as it did when the run was recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use opscope_columns::Column;
 use opscope_trace::NumberMap;
@@ -54,12 +54,10 @@ const NEAR: f64 = 0.1;
 const MOST_MISSING: usize = 64;
 
 impl Absent {
-    /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts. Groups
-    /// whose links are slow have longer transfers for another reason.
-    pub fn find(run: &Run, typical: Typical<'_>, slow: &BTreeSet<u32>) -> Self {
-        let is_open = |instance: &Instance| !instance.is_complete() && !slow.contains(&instance.group);
+    /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts.
+    pub fn find(run: &Run, typical: Typical<'_>) -> Self {
         let mut lacking: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (index, instance) in run.instances.iter().enumerate().filter(|(_, it)| is_open(it)) {
+        for (index, instance) in run.instances.iter().enumerate().filter(|(_, it)| !it.is_complete()) {
             lacking.insert(index as u32, missing(run, instance));
         }
         if lacking.is_empty() {
@@ -203,7 +201,7 @@ impl Absent {
 /// What is typical of the recorded.
 #[derive(Clone, Copy)]
 pub struct Typical<'r> {
-    /// The transfer of each collective, in nanoseconds.
+    /// The transfer of each collective, in nanoseconds; over slow links it takes longer than elsewhere.
     pub tails: &'r [f64],
     /// The work before each part, in nanoseconds.
     pub segments: &'r [f64],

@@ -94,16 +94,34 @@ pub fn compare(run: &Run) -> Vec<Compared> {
     compared
 }
 
+/// By group, the share of its transfers' time that is left without its slow links: the slowest of the others, of the same
+/// kind and operation, is as much quicker.
+pub fn relief(compared: &[Compared]) -> BTreeMap<u32, f64> {
+    let mut uses: BTreeMap<(u32, CollectiveType, Transport), (f64, f64)> = BTreeMap::new();
+    for it in compared {
+        let slowest = uses.entry((it.group, it.kind, it.transport)).or_insert((f64::MAX, f64::MAX));
+        let of_its = if it.is_slow { &mut slowest.0 } else { &mut slowest.1 };
+        *of_its = of_its.min(it.bandwidth);
+    }
+    let mut shares: BTreeMap<u32, f64> = BTreeMap::new();
+    for ((group, ..), (slow, other)) in uses.into_iter().filter(|(_, (slow, other))| slow < other) {
+        if other < f64::MAX {
+            let share = shares.entry(group).or_insert(1.0);
+            *share = share.min(slow / other);
+        }
+    }
+    shares
+}
+
 /// Finds slow links, the slowest first.
-pub fn slow_links(run: &Run) -> Vec<SlowLink> {
-    let compared = compare(run);
+pub fn slow_links(run: &Run, compared: &[Compared]) -> Vec<SlowLink> {
     let mut users: BTreeMap<(usize, usize), BTreeSet<u32>> = BTreeMap::new();
-    for it in &compared {
+    for it in compared {
         users.entry((it.src, it.dst)).or_default().insert(it.group);
     }
     let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
     let mut all: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for it in &compared {
+    for it in compared {
         let Some(typical) = it.typical else { continue };
         let &Compared { src, dst, transport, bandwidth, .. } = it;
         all.insert((src, dst));

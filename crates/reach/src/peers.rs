@@ -12,7 +12,7 @@ use opscope_columns::Column;
 use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
-use crate::links::{SlowLink, slow_links};
+use crate::links::{SlowLink, compare, relief, slow_links};
 use crate::predecessors::{Also, Place, Slots, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
@@ -73,13 +73,19 @@ pub fn find(run: &mut Run) -> Peers {
     });
     let classes = tail_classes(run);
     peers.tail = typical_tails(run, &classes);
-    peers.slow_links = slow_links(run);
-    without_slow_links(run, &peers.slow_links, &classes, &mut peers.tail);
+    let compared = compare(run);
+    peers.slow_links = slow_links(run, &compared);
+    let relief = relief(&compared);
+    without_slow_links(run, &relief, &classes, &mut peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
-    let linked = peers.slow_links.iter().flat_map(|link| &link.groups);
-    let slow: BTreeSet<u32> = linked.chain(peers.slow_groups.keys()).copied().collect();
-    let typical = Typical { tails: &peers.tail, segments: &peers.segment, slots: &peers.slot };
-    peers.absent = Absent::find(run, typical, &slow);
+    let times = |group: u32| {
+        let by_link = relief.get(&group).map(|share| 1.0 / share);
+        by_link.or_else(|| peers.slow_groups.get(&group).copied()).unwrap_or(1.0)
+    };
+    let tails: Column<f64> =
+        run.instances.iter().zip(&peers.tail).map(|(it, tail)| tail * times(it.group)).collect();
+    let typical = Typical { tails: &tails, segments: &peers.segment, slots: &peers.slot };
+    peers.absent = Absent::find(run, typical);
     peers
 }
 
@@ -245,7 +251,8 @@ pub fn tail_classes(run: &Run) -> Column<TailClass> {
         let mut hosts: Vec<usize> = parts.clone().map(|event| run.ranks[event.rank as usize].host).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let count = u64::from(instance.seen);
+        // The profile of a member may lack them.
+        let count = parts.clone().filter(|event| event.bytes > 0).count() as u64;
         let bytes = parts.map(|event| event.bytes / count.max(1)).sum::<u64>();
         let size = if bytes == 0 { 0 } else { ((bytes as f64).log2() * 8.0).round() as u32 };
         let kind = if first.kind == CollectiveType::Send { CollectiveType::Receive } else { first.kind };
@@ -314,15 +321,8 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long
-/// they take without it: as much shorter as the link is slower than its like.
-fn without_slow_links(run: &Run, slow: &[SlowLink], classes: &[TailClass], tails: &mut [f64]) {
-    let mut ratios: BTreeMap<u32, f64> = BTreeMap::new();
-    for link in slow {
-        for group in &link.groups {
-            let ratio = ratios.entry(*group).or_insert(1.0);
-            *ratio = ratio.min(link.bandwidth / link.typical);
-        }
-    }
+/// they take without it: as much shorter as the link is slower than the slowest of the group's others.
+fn without_slow_links(run: &Run, ratios: &BTreeMap<u32, f64>, classes: &[TailClass], tails: &mut [f64]) {
     let mut others: HashMap<TailClass, BTreeSet<u32>> = HashMap::new();
     for (instance, class) in run.instances.iter().zip(classes) {
         let of_class = others.entry(*class).or_default();

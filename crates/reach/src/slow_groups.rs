@@ -2,11 +2,11 @@
 //!
 //! Whoever wasn't recorded makes a transfer look longer when it comes late, and so does a slow link of its. Late ranks
 //! are late by some time, whatever is transferred; over a slow link everything takes so many times as long. Where
-//! transfers of different lengths are all longer by one ratio, the link is slow.
+//! transfers of different lengths are all longer by one ratio, the link is slow; some are longer still, where somebody is
+//! late besides.
 
 use std::collections::BTreeMap;
 
-use crate::clocks::median;
 use crate::peers::TailClass;
 use crate::run::Run;
 
@@ -35,12 +35,15 @@ pub fn find(run: &Run, classes: &[TailClass], typical: &[f64]) -> BTreeMap<u32, 
     kinds.into_iter().filter_map(|(group, kinds)| Some((group, ratio(&kinds)?))).collect()
 }
 
-/// The ratio by which transfers of several lengths are all longer, each kind's median being its own; none if they aren't.
+/// The ratio by which transfers of several lengths are all longer, at least; none if they aren't.
 fn ratio(kinds: &BTreeMap<TailClass, Vec<(f64, f64)>>) -> Option<f64> {
+    let lower_quartile = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        values[values.len() / 4]
+    };
     let of_kind = |all: &Vec<(f64, f64)>| {
-        let mut typical: Vec<f64> = all.iter().map(|(typical, _)| *typical).collect();
-        let mut ratios: Vec<f64> = all.iter().map(|(_, ratio)| *ratio).collect();
-        (median(&mut typical), median(&mut ratios))
+        let (typical, ratios): (Vec<f64>, Vec<f64>) = all.iter().copied().unzip();
+        (lower_quartile(typical), lower_quartile(ratios))
     };
     let told: Vec<(f64, f64)> = kinds.values().filter(|all| all.len() >= FEWEST).map(of_kind).collect();
     let range = |values: &mut dyn Iterator<Item = f64>| {
@@ -49,5 +52,5 @@ fn ratio(kinds: &BTreeMap<TailClass, Vec<(f64, f64)>>) -> Option<f64> {
     let (shortest, longest) = range(&mut told.iter().map(|(typical, _)| *typical));
     let (least, most) = range(&mut told.iter().map(|(_, ratio)| *ratio));
     let is_one = longest > APART * shortest && least > SLOW && most < (1.0 + ALIKE) * least;
-    is_one.then(|| (least * most).sqrt())
+    is_one.then_some(least)
 }

@@ -1,8 +1,9 @@
 //! Whom the run waits for, and what each costs: replayed alone and in an otherwise healthy run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::causes::Evidence;
+use crate::discover::Role;
 use crate::links::{Ends, SlowLink};
 use crate::noise;
 use crate::peers::{Peers, own_times};
@@ -379,28 +380,41 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
             suspect(Who::Link(link), excess / steps, since, false)
         })
         .collect();
-    if run.links.is_empty() {
-        // Where a rank's part wasn't recorded, waiting for it looks like a longer transfer.
-        let mut is_broken = vec![false; run.groups.len()];
-        for instance in run.instances.iter().filter(|instance| !instance.is_complete()) {
-            is_broken[instance.group as usize] = true;
-        }
-        let is_whole = |group: &u32| !is_broken[*group as usize];
-        let mut groups: Vec<Suspect> = (0..run.groups.len() as u32)
-            .filter(is_whole)
-            .map(|group| {
-                let (excess, since) = excess_of_groups(run, peers, &[group]);
-                suspect(Who::Group(group), excess / steps, since, true)
-            })
-            .collect();
-        groups.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
-        found.extend(groups.into_iter().take(MOST / 4));
-    }
+    let mut groups: Vec<Suspect> = groups_without_links(run)
+        .into_iter()
+        .map(|group| {
+            let (excess, since) = excess_of_groups(run, peers, &[group]);
+            suspect(Who::Group(group), excess / steps, since, true)
+        })
+        .collect();
+    groups.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
+    found.extend(groups.into_iter().take(MOST / 4));
     found.extend(unrecorded(run, peers, steps));
     let mut ranks = of_ranks(run, peers);
     ranks.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.extend(ranks.into_iter().take(MOST.saturating_sub(found.len())));
     found
+}
+
+/// The groups, by their indices, of which all members were recorded and not all tell their links.
+fn groups_without_links(run: &Run) -> Vec<u32> {
+    let mut senders: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
+    for (rank, link) in &run.links {
+        senders.entry(link.group_key).or_default().insert(*rank);
+    }
+    // Where a rank's part wasn't recorded, waiting for it looks like a longer transfer.
+    let mut is_broken = vec![false; run.groups.len()];
+    for instance in run.instances.iter().filter(|instance| !instance.is_complete()) {
+        is_broken[instance.group as usize] = true;
+    }
+    let lacks_links = |index: &u32| {
+        let group = &run.groups[*index as usize];
+        let told = senders.get(&group.key).map_or(0, BTreeSet::len);
+        // Of two that send in one direction only, one tells of links.
+        let enough = if group.role == Role::Pp { 1 } else { group.ranks.len() };
+        !is_broken[*index as usize] && told < enough
+    };
+    (0..run.groups.len() as u32).filter(lacks_links).collect()
 }
 
 /// Ranks that weren't recorded, by the work of their own that those who were recorded wait for in groups that lack them.

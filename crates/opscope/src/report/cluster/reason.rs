@@ -86,7 +86,7 @@ pub fn of_cause(cause: &Cause) -> String {
         Cause::SlowGroup { ranks, role } => {
             let ranks = listed(ranks);
             say!(
-                "transfers of the {role} group of {ranks} take longer than those of its like; the profiles tell no links"
+                "transfers of the {role} group of {ranks} take longer than those of its like; the profiles don't tell all its links"
             )
         }
         Cause::SlowLinkNotRecorded { ranks, role, times } => {

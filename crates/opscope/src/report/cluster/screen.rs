@@ -82,8 +82,16 @@ fn hide_one_another(findings: &Findings) -> String {
 
 /// The extent of the examination.
 pub fn heading(findings: &Findings) -> String {
-    let here = findings.run.ranks.len();
-    let missing = findings.discovery.missing();
+    let run = &findings.run;
+    // Of a rank whose files are empty no more was recorded than of one without any.
+    let is_empty =
+        |rank: &&opscope_reach::Rank| rank.events.is_empty() && rank.steps.is_empty() && rank.operators == 0;
+    let empty = run.ranks.iter().filter(is_empty).map(|rank| rank.number);
+    let mut missing = findings.discovery.missing();
+    missing.extend(empty);
+    missing.sort_unstable();
+    missing.dedup();
+    let here = run.ranks.iter().filter(|rank| !is_empty(rank)).count();
     let unnamed = findings.run.groups.iter().max_by_key(|group| group.unnamed).filter(|it| it.unnamed > 0);
     let ranks = match (missing.is_empty(), unnamed) {
         (true, None) => bold(&count(here, "rank")),
