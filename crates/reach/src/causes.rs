@@ -1,7 +1,6 @@
 //! Why a rank is slower than its peers, by its own operators beside theirs.
 
-use crate::clocks::median;
-use crate::discover::Role;
+use crate::clocks::{median, upper_median};
 use crate::discover::collected::{self, Options, OtherOption};
 use crate::host_gaps;
 use crate::peers::Peers;
@@ -363,31 +362,14 @@ fn is_in_ratio(times: f64, rows_times: f64) -> bool {
 }
 
 impl Side<'_> {
-    /// The peers whose executions of an operator are comparable: tokens of experts that the rank has more, those who share
-    /// them with it have less.
-    fn comparable(&self, key: &OperatorKey) -> Vec<&Operators> {
-        let number = self.run.ranks[self.rank].number;
-        let share = |peer: usize| {
-            let peer = self.run.ranks[peer].number;
-            let experts = self.run.groups.iter().filter(|group| group.role == Role::Ep);
-            experts.into_iter().any(|group| group.ranks.contains(&number) && group.ranks.contains(&peer))
-        };
-        let peers = self.chosen.iter().zip(self.others);
-        let apart: Vec<&Operators> = match is_of_experts(&key.op_type) {
-            true => peers.filter(|(peer, _)| !share(**peer)).map(|(_, other)| other).collect(),
-            false => Vec::new(),
-        };
-        if apart.is_empty() { self.others.iter().collect() } else { apart }
-    }
-
     /// All operators, those first that exceed most.
     fn differences(&self) -> Vec<Compared> {
         let compare = |(key, own): (&OperatorKey, &crate::read::Operator)| {
-            let others = self.comparable(key);
             let of_peers = |value: &dyn Fn(&crate::read::Operator) -> f64| {
                 let mut values: Vec<f64> =
-                    others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
-                median(&mut values)
+                    self.others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
+                // Of two, one may have the fewer tokens because this rank has the more.
+                if is_of_experts(&key.op_type) { upper_median(&mut values) } else { median(&mut values) }
             };
             let (total, count) = (of_peers(&|it| it.total_ns as f64), of_peers(&|it| it.count as f64));
             let rows = of_peers(&|it| it.rows as f64 / it.count.max(1) as f64);

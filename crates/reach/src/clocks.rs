@@ -142,6 +142,12 @@ pub fn median(values: &mut [f64]) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
+/// The middle value, the upper of two; 0 of none.
+pub fn upper_median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
 /// Gives each host a first offset along the most certain pairs; returns how many islands there are.
 fn grow_trees(hosts: &mut [HostClock], pairs: &[Pair]) -> usize {
     let mut reached = vec![false; hosts.len()];
