@@ -10,6 +10,7 @@ mod from_text;
 mod from_trace;
 mod operators;
 mod period;
+mod preparation;
 mod room;
 mod segments;
 
@@ -54,7 +55,7 @@ pub struct Recording {
 }
 
 /// The parts of a step as a table of steps has them, in microseconds. All but the last are of the time from the step's
-/// first task on.
+/// first task on, in tables of the vendor's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StatedStep {
     computing: Option<f64>,
@@ -138,6 +139,7 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     from_text::read(collection, &mut recording, &mut losses);
     from_trace::read(collection, &mut recording, &mut losses);
     from_results::read(collection, &mut recording, &mut losses);
+    preparation::tell_apart(&mut recording);
     let rank = Some(collection.rank);
     let folder = || collection.folder.display().to_string();
     if recording.unnumbered > 0 {
