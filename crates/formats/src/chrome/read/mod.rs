@@ -30,6 +30,7 @@ pub mod dialect;
 mod document;
 mod edges;
 mod event;
+mod executed;
 mod kineto;
 mod lanes;
 mod members;

@@ -333,3 +333,49 @@ fn a_kernel_of_nccl_is_the_collective_that_it_tells() {
     assert_eq!(remark("distributedInfo.pg_config"), Some(r#"[{"pg_name": "7"}]"#));
     assert_eq!(losses(&trace), [] as [&str; 0]);
 }
+
+/// Four kernels whose number of the launch is also that of an operator: that in which it lies, one before it, and one
+/// that nobody has; the fourth isn't tied to a launch.
+fn kernels(external: [u32; 4]) -> String {
+    let span = |name: &str, category: &str, ts: u32, dur: u32, more: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {ts}, "dur": {dur}, "args": {{{more}}}}}"#
+        )
+    };
+    let operator = |name, ts, dur, id: u32| span(name, "cpu_op", ts, dur, &format!(r#""External id": {id}"#));
+    let launch =
+        |ts, id: u32| span("cudaLaunchKernel", "cuda_runtime", ts, 2, &format!(r#""correlation": {id}"#));
+    let kernel = |ts, link: u32, external: u32| {
+        let more = format!(r#""correlation": {link}, "External id": {external}, "device": 0, "stream": 7"#);
+        span("gemm", "kernel", ts, 10, &more)
+    };
+    let events = [
+        operator("aten::empty_strided", 10, 5, 21),
+        operator("aten::to", 20, 60, 1),
+        operator("aten::copy_", 30, 20, 2),
+        launch(35, 20),
+        launch(40, 21),
+        operator("aten::mul", 60, 10, 3),
+        launch(65, 22),
+        kernel(100, 20, external[0]),
+        kernel(110, 21, external[1]),
+        kernel(120, 22, external[2]),
+        kernel(130, 99, external[3]),
+    ];
+    format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(","))
+}
+
+#[test]
+fn kernels_are_of_an_operator_only_where_they_were_launched_within_it() {
+    let operators = |external| {
+        let trace = read(kernels(external).as_bytes()).unwrap();
+        let name = |operator: Option<_>| {
+            operator.map(|id| trace.strings.get(trace.operators.get(id).name).to_owned()).unwrap_or_default()
+        };
+        trace.tasks.operator().iter().map(|operator| name(*operator)).collect::<Vec<_>>()
+    };
+    // As profilers mean it.
+    assert_eq!(operators([2, 2, 3, 3]), ["aten::copy_", "aten::copy_", "aten::mul", "aten::mul"]);
+    // Numbers of launches: the second is another operator's, and so may be the fourth, of which nothing is known.
+    assert_eq!(operators([20, 21, 22, 21]), ["aten::copy_", "aten::copy_", "aten::mul", ""]);
+}
