@@ -334,6 +334,29 @@ fn a_kernel_of_nccl_is_the_collective_that_it_tells() {
     assert_eq!(losses(&trace), [] as [&str; 0]);
 }
 
+#[test]
+fn memory_marks_of_old_versions_tell_who_took_memory_and_no_more() {
+    let memory = |ts: u32, bytes: i32| {
+        format!(
+            r#"{{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": {ts},
+                "args": {{"Device Type": 0, "Device Id": -1, "Bytes": {bytes}}}}}"#
+        )
+    };
+    let operator =
+        r#"{"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 1, "tid": 1, "ts": 5, "dur": 90}"#;
+    let kernel =
+        r#"{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 9, "args": {}}"#;
+    let events = [operator.to_owned(), kernel.to_owned(), memory(10, 64), memory(20, 16), memory(30, -64)];
+    let trace =
+        read(format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(",")).as_bytes()).unwrap();
+    assert_eq!(losses(&trace), [] as [&str; 0]);
+    let figures: Vec<_> = (trace.figures.iter())
+        .map(|(_, row)| (trace.strings.get(row.subject), trace.strings.get(row.name), row.value))
+        .collect();
+    // Without addresses it isn't known what the negative number gave back.
+    assert_eq!(figures, [("aten::empty", "taken", 80.0), ("aten::empty", "allocations", 2.0)]);
+}
+
 /// Four kernels whose number of the launch is also that of an operator: that in which it lies, one before it, and one
 /// that nobody has; the fourth isn't tied to a launch.
 fn kernels(external: [u32; 4]) -> String {
