@@ -201,6 +201,18 @@ fn what_lacks_columns_texts_or_times_is_counted_and_the_rest_kept() {
 }
 
 #[test]
+fn copies_of_unified_memory_have_their_direction() {
+    let trace = read(&format!(
+        "{TEXTS} CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, streamId INT, copyKind INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, 7, 11), (3, 4, 0, 7, 12), (5, 6, 0, 7, 13), (7, 8, 0, 7, 99);"
+    ));
+    let names: Vec<_> = trace.tasks.name().iter().map(|name| trace.strings.get(*name)).collect();
+    let [to_device, to_host, between] = ["host to device", "device to host", "device to device"]
+        .map(|it| format!("memcpy {it} (unified memory)"));
+    assert_eq!(names, [&to_device, &to_host, &between, "memcpy"]);
+}
+
+#[test]
 fn other_databases_are_none_and_one_that_is_cut_off_says_so() {
     let none = database("CREATE TABLE StringIds (id INT, value TEXT); CREATE TABLE x (start INT);");
     assert!(!looks_like(none.path()) && read_file(none.path(), &Stop::default()).is_err());
