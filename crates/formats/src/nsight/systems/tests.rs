@@ -213,6 +213,18 @@ fn copies_of_unified_memory_have_their_direction() {
 }
 
 #[test]
+fn an_export_without_events_is_one_of_nsight_systems() {
+    let empty = database(
+        "CREATE TABLE StringIds (id INT, value TEXT); CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);
+         CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT, utcTime TEXT);
+         INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '');",
+    );
+    assert!(looks_like(empty.path()));
+    let trace = read_file(empty.path(), &Stop::default()).expect("an export");
+    assert_eq!((trace.tasks.len(), trace.clock.unix_zero), (0, Some(1_700_000_000_000_000_000)));
+}
+
+#[test]
 fn other_databases_are_none_and_one_that_is_cut_off_says_so() {
     let none = database("CREATE TABLE StringIds (id INT, value TEXT); CREATE TABLE x (start INT);");
     assert!(!looks_like(none.path()) && read_file(none.path(), &Stop::default()).is_err());
