@@ -2,10 +2,11 @@
 
 use opscope_trace::{
     ApiCall, ApiLevel, ExecutionUnit, FigureSubject, FigureTopic, LossKind, MetricId, Nanoseconds, NumberMap,
-    Operator, OperatorId, Places, Range, RangeKind, StreamId, Task, TaskId, ThreadId, Trace,
+    Operator, OperatorId, Places, Range, RangeKind, StreamId, Task, TaskId, ThreadId, TimeBasis, Trace,
 };
 
 use super::agents::{Agent, Agents, Listed};
+use super::records::{Called, Copied, Dispatched, Launch};
 use super::table::{Kind, ReadError, Row, Rows, kind_of};
 use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
 
@@ -323,8 +324,9 @@ impl Reader {
         ];
         let mut metrics: NumberMap<u32, MetricId> = NumberMap::default();
         let mut counted: Vec<(TaskId, MetricId, f64)> = Vec::new();
+        let is_untimed = self.are_untimed(bytes);
         self.each_row(bytes, &wanted, lost, stop, |reader, row, lost| {
-            let Some(task) = reader.counted(row, process, lost) else { return };
+            let Some(task) = reader.counted(row, process, is_untimed, lost) else { return };
             let Some(value) = row.double(8) else {
                 lost.no_number += 1;
                 return;
@@ -356,13 +358,25 @@ impl Reader {
         }
     }
 
+    /// Whether a table of counters has no times, and no other table told of kernels. The kernels of such a run are
+    /// known by their counters alone, and no time of the profile is one.
+    fn are_untimed(&mut self, bytes: &[u8]) -> bool {
+        let has_times = Rows::of(bytes, &["Start_Timestamp"]).has(0);
+        let is_untimed =
+            !has_times && (self.trace.tasks.is_empty() || self.trace.run.layer_times == TimeBasis::Untold);
+        if is_untimed {
+            self.trace.run.layer_times = TimeBasis::Untold;
+        }
+        is_untimed
+    }
+
     /// The kernel that a row of counters is of. Tables of ROCm 6.2 tell no times, so that only the kernels' own table
     /// has it.
-    fn counted(&mut self, row: &Rows<'_>, process: u32, lost: &mut Lost) -> Option<TaskId> {
+    fn counted(&mut self, row: &Rows<'_>, process: u32, is_untimed: bool, lost: &mut Lost) -> Option<TaskId> {
         let dispatch = row.number(6);
         let known = self.kernel(process, dispatch, row.number(9));
         known.or_else(|| {
-            let span = span(row, lost)?;
+            let span = if is_untimed { Default::default() } else { span(row, lost)? };
             let dispatched = Dispatched {
                 name: &row.text(2),
                 agent: row.agent(3).unwrap_or_else(|| self.unknown_agent(&row.text(3))),
@@ -424,48 +438,6 @@ impl Reader {
         self.threads.insert((pid, thread), id);
         id
     }
-}
-
-/// A call, as its record tells it.
-pub struct Called<'r> {
-    pub domain: &'r str,
-    pub name: &'r str,
-    /// The system's number of the process.
-    pub process: u64,
-    pub thread: u64,
-    pub correlation: Option<u64>,
-    /// How a range of the marker interface was opened and closed.
-    pub kind: RangeKind,
-}
-
-/// A kernel, as its record tells it.
-pub struct Dispatched<'r> {
-    pub name: &'r str,
-    pub agent: Agent,
-    /// The queue of the hardware, which older versions tell alone. One number of a stream may stand for several.
-    pub queue: Option<u64>,
-    /// The program's stream.
-    pub stream: Option<u64>,
-    pub correlation: Option<u64>,
-    pub dispatch: Option<u64>,
-}
-
-/// The number under which a kernel was launched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Launch {
-    /// Its own.
-    Dispatch(u64),
-    /// That of the call, where the kernel's own isn't told.
-    Correlation(u64),
-}
-
-/// A copy, as its record tells it.
-pub struct Copied<'r> {
-    pub direction: &'r str,
-    pub source: Option<Agent>,
-    pub destination: Option<Agent>,
-    pub stream: u64,
-    pub correlation: Option<u64>,
 }
 
 /// Rows that were lost, by why.
