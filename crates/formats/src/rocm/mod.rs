@@ -27,5 +27,5 @@ mod tests;
 
 pub use folder::{is_folder, read_folder};
 pub use json::{is_json, read_json};
-pub use reader::read;
+pub use reader::{SOURCE, read};
 pub use table::{ReadError, looks_like};

@@ -10,6 +10,9 @@ use super::records::{Called, Copied, Dispatched, Launch};
 use super::table::{Kind, ReadError, Row, Rows, kind_of};
 use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
 
+/// The name of the source of figures of a table that is read alone.
+pub const SOURCE: &str = "rocprofv3";
+
 /// Reads one table.
 ///
 /// # Errors
@@ -17,7 +20,7 @@ use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
 pub fn read(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let kind = kind_of(bytes).ok_or(ReadError::NoTable)?;
     let mut reader = Reader::default();
-    reader.table(kind, bytes, "rocprofv3", 0, stop);
+    reader.table(kind, bytes, SOURCE, 0, stop);
     if stop.is_wanted() {
         return Err(ReadError::Stopped);
     }
@@ -393,25 +396,28 @@ impl Reader {
     fn totals(&mut self, bytes: &[u8], source: &str, lost: &mut Lost) {
         let wanted = ["Name", "TotalDurationNs", "Calls", "AverageNs", "MinNs", "MaxNs", "StdDev"];
         let of_calls = ["_api_", "hip_", "hsa_", "rocdecode", "rocjpeg"];
-        let topic = match of_calls.iter().any(|word| source.contains(word)) {
-            true => FigureTopic::HostCall,
-            false => FigureTopic::OperatorType,
-        };
         let mut rows = Rows::of(bytes, &wanted);
+        let mut sums: Vec<(String, [Option<f64>; 6])> = Vec::new();
         while let Some(row) = rows.next() {
             if matches!(row, Row::Unreadable) || rows.double(1).is_none() {
                 lost.unreadable += 1;
                 continue;
             }
-            let subject = rows.text(0);
-            let about = FigureSubject { topic, source, step: "", subject: &subject, part: "" };
+            sums.push((rows.text(0).into_owned(), [1, 2, 3, 4, 5, 6].map(|column| rows.double(column))));
+        }
+        // A table that is read alone has no name.
+        let is_of_calls = of_calls.iter().any(|word| source.contains(word))
+            || !sums.is_empty() && sums.iter().all(|(name, _)| is_call(name));
+        let topic = if is_of_calls { FigureTopic::HostCall } else { FigureTopic::OperatorType };
+        for (subject, [total, count, mean, least, greatest, deviation]) in &sums {
+            let about = FigureSubject { topic, source, step: "", subject, part: "" };
             let figures = [
-                ("total", "ns", rows.double(1)),
-                ("count", "", rows.double(2)),
-                ("mean", "ns", rows.double(3)),
-                ("min", "ns", rows.double(4)),
-                ("max", "ns", rows.double(5)),
-                ("standard deviation", "ns", rows.double(6)),
+                ("total", "ns", *total),
+                ("count", "", *count),
+                ("mean", "ns", *mean),
+                ("min", "ns", *least),
+                ("max", "ns", *greatest),
+                ("standard deviation", "ns", *deviation),
             ];
             self.trace.push_figures(about, &figures);
         }
@@ -475,6 +481,13 @@ fn level_of(domain: &str) -> ApiLevel {
         _ if domain.starts_with("RCCL") => ApiLevel::Communication,
         _ => ApiLevel::Other,
     }
+}
+
+/// Whether a name is that of a function of AMD's libraries. Names of kernels mostly have their arguments behind them.
+fn is_call(name: &str) -> bool {
+    const LIBRARIES: [&str; 8] = ["hip", "__hip", "hsa_", "roctx", "rocDec", "rocJpeg", "nccl", "rccl"];
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word && LIBRARIES.iter().any(|library| name.starts_with(library))
 }
 
 /// Whether the last line ends within a text.

@@ -198,6 +198,18 @@ fn counters_without_times_belong_to_the_kernels_of_the_other_table() {
 }
 
 #[test]
+fn sums_of_calls_are_known_without_the_name_of_their_file() {
+    let table = |name: &str| {
+        format!(
+            "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\"\n\"{name}\",2,300,150\n\"hipMalloc\",1,9,9\n"
+        )
+    };
+    let topic = |name| read_text(&table(name)).figures.topic()[0];
+    assert_eq!(topic("__hipPushCallConfiguration"), FigureTopic::HostCall);
+    assert_eq!(topic("hipKernel(float*)"), FigureTopic::OperatorType);
+}
+
+#[test]
 fn a_table_alone_has_what_it_says_and_sums_are_figures() {
     assert_eq!(read_text(KERNELS).tasks.len(), 3);
     assert_eq!(read_text(CALLS).api_calls.len(), 3);
