@@ -104,4 +104,4 @@ pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, SavedParts, predict, predict_savings};
 pub use whole_seconds::whole_seconds;
-pub use work_times::work_times;
+pub use work_times::{recorded_times, work_times};
