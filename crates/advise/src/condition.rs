@@ -27,6 +27,9 @@ pub(crate) struct OperatorCondition {
     /// Element types of which an input must have one.
     #[serde(default)]
     pub input_types: Vec<String>,
+    /// Whether it must be sure that it only moves data from one layout to another.
+    #[serde(default)]
+    pub rearranges: bool,
     /// Whether shapes became known only while it ran.
     #[serde(default)]
     pub dynamic: Option<bool>,
@@ -133,6 +136,7 @@ impl fmt::Display for OperatorCondition {
         add("name contains", &self.names);
         add("runs on", &self.units);
         add("has an input of", &self.input_types);
+        parts.extend(self.rearranges.then(|| "changes a layout".to_owned()));
         parts.extend(self.dynamic.map(|dynamic| format!("dynamic is {dynamic}")));
         parts.extend(self.metrics.iter().cloned());
         f.write_str(&parts.join("; "))

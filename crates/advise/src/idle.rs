@@ -1,6 +1,6 @@
 //! Time in which no task of the device ran, so that a wait counts as idle time only as far as it is.
 
-use opscope_analyze::is_work;
+use opscope_analyze::{IterationSpans, is_work};
 use opscope_trace::{IterationId, Nanoseconds, Trace};
 
 type Span = (Nanoseconds, Nanoseconds);
@@ -12,6 +12,7 @@ pub(crate) struct Idle {
     gaps: Vec<Span>,
     /// From the first task to the last.
     extent: Span,
+    iterations: IterationSpans,
 }
 
 impl Idle {
@@ -23,7 +24,8 @@ impl Idle {
         let mut busy: Vec<Span> = rows.map(|(_, (start, duration))| (*start, *start + *duration)).collect();
         busy.sort_unstable();
         let first = busy.first().map_or(Nanoseconds::ZERO, |(start, _)| *start);
-        let mut idle = Self { gaps: Vec::new(), extent: (first, first) };
+        let iterations = IterationSpans::of(trace);
+        let mut idle = Self { gaps: Vec::new(), extent: (first, first), iterations };
         for (start, end) in busy {
             if start > idle.extent.1 {
                 idle.gaps.push((idle.extent.1, start));
@@ -43,10 +45,7 @@ impl Idle {
         until: Nanoseconds,
     ) -> impl Iterator<Item = Span> {
         let (first, last) = match iteration {
-            Some(id) => {
-                let start = trace.iterations.start()[id.index()];
-                (start, start + trace.iterations.duration()[id.index()])
-            }
+            Some(id) => self.iterations.span(id),
             None if trace.iterations.is_empty() => self.extent,
             None => (until, until),
         };

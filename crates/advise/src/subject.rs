@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use opscope_analyze::{
-    Iterations, Latencies, Measured, Overview, Roofline, Scope, may_have_same_elements, work_times,
+    Iterations, Latencies, Measured, Overview, Roofline, Scope, Statistics, may_have_same_elements,
+    recorded_times, work_times,
 };
 use opscope_model::{Model, Shapes};
 use opscope_trace::{Nanoseconds, Operator, StringId, Trace};
@@ -134,8 +135,13 @@ impl<'a> Subject<'a> {
         let (metrics, readings) = Metrics::of(trace);
         self.metrics = metrics;
         self.idle = Idle::of(trace);
-        // A change saves time of inferences that nobody records.
-        let times = work_times(trace, &measured);
+        // A change saves time of inferences that nobody records. Sums of an engine's own are taken in a run by itself,
+        // of which nothing tells how long an inference would have been without: their times are the file's.
+        let is_summed = trace.run.summed_runs.is_some();
+        let times = match is_summed {
+            true => recorded_times(trace, &measured),
+            false => work_times(trace, &measured),
+        };
         self.total = Nanoseconds((times.iter().sum::<f64>() / self.iterations as f64) as i64);
         let tasks = &trace.tasks;
         let mut collector = Collector::new(trace, measured.tasks.len());
@@ -151,7 +157,12 @@ impl<'a> Subject<'a> {
         }
         self.kernels = collector.finish();
         // The operators' times are parts of it, so that the rest is what lies between those.
-        let whole = Latencies::of(trace, None).typical().filter(|_| !measured.iterations.is_empty());
+        let latencies = Latencies::of(trace, None);
+        let whole = match is_summed {
+            true => Statistics::of(latencies.recorded.iter().copied()).map(|recorded| recorded.mean),
+            false => latencies.typical(),
+        };
+        let whole = whole.filter(|_| !measured.iterations.is_empty());
         self.inference = whole.filter(|whole| whole.0 > 0);
     }
 

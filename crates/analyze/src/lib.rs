@@ -45,7 +45,7 @@
 //! RunTables   locate   work_times           the tables of a profile, the places and the parts of operators in it
 //! Query: column · rows · group · per_iteration · select           the engine
 //! RangeTree   Coverage   Roofline                                 other questions to a whole profile
-//! Measured   Latencies   CallKinds   scope                        which part counts, and as what
+//! Measured   Latencies   CallKinds   scope   IterationSpans       which part counts, and as what
 //! nesting   cover   execution   waiting   statistics   signature  times and words
 //! ```
 
@@ -55,6 +55,7 @@ mod cover;
 mod coverage;
 mod elements;
 mod execution;
+mod iteration_spans;
 mod kind;
 mod locate;
 mod measured;
@@ -82,6 +83,7 @@ pub use compare::{
 };
 pub use coverage::Coverage;
 pub use elements::may_have_same_elements;
+pub use iteration_spans::{IterationSpans, SpanBasis};
 pub use kind::kind as operator_kind;
 pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
@@ -102,4 +104,4 @@ pub use statistics::Statistics;
 pub use summary::{OperatorCost, Summary, TypeCost};
 pub use what_if::{Basis as WhatIfBasis, Edit, EditError, Prediction, SavedParts, predict, predict_savings};
 pub use whole_seconds::whole_seconds;
-pub use work_times::work_times;
+pub use work_times::{recorded_times, work_times};

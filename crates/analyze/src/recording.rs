@@ -6,6 +6,7 @@
 
 use opscope_trace::{ModelId, Nanoseconds, Trace};
 
+use crate::iteration_spans::IterationSpans;
 use crate::statistics::Statistics;
 
 /// Up to this many times as long, recorded iterations pass for what the model takes.
@@ -29,9 +30,10 @@ impl Latencies {
     pub fn of(trace: &Trace, model: Option<ModelId>) -> Self {
         let unrecorded = trace.unrecorded_iterations.iter();
         let recorded = trace.iterations.iter();
+        let spans = IterationSpans::of(trace);
         Self {
             unrecorded: measured(unrecorded.map(|(_, row)| (row.model, row.warm_up, row.duration)), model),
-            recorded: measured(recorded.map(|(_, row)| (row.model, row.warm_up, row.duration)), model),
+            recorded: measured(recorded.map(|(id, row)| (row.model, row.warm_up, spans.duration(id))), model),
         }
     }
 

@@ -1,9 +1,11 @@
 //! The figures by which a run is judged: latencies, and a query for typical iterations.
 
-use opscope_trace::{ModelId, Nanoseconds, OperatorId, StringId, Trace};
+use opscope_trace::{ModelId, Nanoseconds, OperatorId, StringId, TaskId, Trace};
 
+use crate::iteration_spans::IterationSpans;
+use crate::measured::work;
 use crate::overview::Overview;
-use crate::query::{Aggregate, GroupBy, Query, Row, typical};
+use crate::query::{Aggregate, GroupBy, Query, Row, Selection, typical};
 use crate::recording::Latencies;
 use crate::scope::{Chosen, Scope};
 use crate::statistics::Statistics;
@@ -107,10 +109,11 @@ impl Summary {
 
     fn of_iterations(trace: &Trace, model: Option<ModelId>) -> Self {
         let wanted = |iteration: Option<ModelId>| model.is_none() || iteration == model;
+        let spans = IterationSpans::of(trace);
         let recorded = |warm_up: bool| {
             let rows = trace.iterations.iter();
             let rows = rows.filter(move |(_, row)| row.warm_up == warm_up && wanted(row.model));
-            Statistics::of(rows.map(|(_, row)| row.duration))
+            Statistics::of(rows.map(|(id, _)| spans.duration(id)))
         };
         let unrecorded = |warm_up: bool| {
             let rows = trace.unrecorded_iterations.iter();
@@ -124,7 +127,7 @@ impl Summary {
         let query = Query { aggregate: Aggregate::Typical, ..Query::default() };
         let executions = query.select(trace, &chosen);
         let rows = |group_by| Query { group_by, ..query.clone() }.answer(trace, &chosen, &executions).rows;
-        let covered = Statistics::of(executions.covered(trace));
+        let covered = Statistics::of(covered(trace, &spans, &chosen, &executions, model));
         let inside = covered.map_or(Nanoseconds::ZERO, |covered| typical(covered, chosen.averaged));
         let whole = match measured.filter(|_| !chosen.is_whole()) {
             Some(iterations) => iterations.median,
@@ -148,6 +151,30 @@ impl Summary {
             operators,
         }
     }
+}
+
+/// The time in which operators ran, in each chosen iteration that has some, or in the whole profile.
+fn covered(
+    trace: &Trace,
+    spans: &IterationSpans,
+    chosen: &Chosen,
+    executions: &Selection,
+    model: Option<ModelId>,
+) -> Vec<Nanoseconds> {
+    if chosen.is_whole() {
+        return executions.covered(trace);
+    }
+    let mut has_work = vec![false; trace.iterations.len()];
+    let rows = executions.executions.iter().filter_map(|it| trace.tasks.iteration()[it.row as usize]);
+    rows.for_each(|id| has_work[id.index()] = true);
+    // Another iteration's work keeps the device busy, too.
+    let is_of_model = |task: &TaskId| {
+        let iteration = trace.tasks.iteration()[task.index()];
+        iteration.is_some_and(|id| model.is_none() || trace.iterations.model()[id.index()] == model)
+    };
+    let tasks = work(trace).filter(is_of_model).map(|task| task.index() as u32);
+    let busy = spans.busy(trace, tasks);
+    chosen.iterations(trace).filter(|id| has_work[id.index()]).map(|id| busy[id.index()]).collect()
 }
 
 /// The rows of operators, with their shares of all typical times.

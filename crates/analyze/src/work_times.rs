@@ -13,7 +13,7 @@ use crate::query::{Aggregate, Query, covered};
 use crate::{Latencies, Measured, Statistics, self_times};
 
 /// By task, in the order of [`Measured::tasks`], its own time in nanoseconds as it was recorded.
-pub(crate) fn recorded_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
+pub fn recorded_times(trace: &Trace, measured: &Measured) -> Vec<f64> {
     let own = self_times(trace);
     measured.tasks.iter().map(|task| own[task.index()].0 as f64).collect()
 }

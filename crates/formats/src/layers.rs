@@ -173,7 +173,7 @@ impl Layers {
             ..Operator::new(name, op_type)
         };
         if input_count + output_count > 0 {
-            operator.bytes_read = trace.tensor_bytes(operator.inputs());
+            operator.bytes_read = trace.bytes_read(&operator);
             operator.bytes_written = trace.tensor_bytes(operator.outputs());
         }
         let id = trace.operators.push(operator);

@@ -29,8 +29,10 @@ impl JsonHead {
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.trim_ascii_start();
         let mut head = match bytes.first()? {
-            b'[' => Self { is_list: true, ..Self::default() },
-            b'{' => Self::default(),
+            b'[' if begins_item(&bytes[1..]) => Self { is_list: true, ..Self::default() },
+            b'{' if matches!(bytes[1..].trim_ascii_start().first(), None | Some(b'"' | b'}')) => {
+                Self::default()
+            }
             _ => return None,
         };
         let mut cursor = Cursor { rest: bytes };
@@ -77,6 +79,28 @@ impl JsonHead {
         let in_items =
             self.members.iter().filter(move |member| self.is_list && member.depth == 2 && member.key == key);
         in_items.filter_map(|member| member.text.as_deref())
+    }
+}
+
+/// Whether what stands behind a bracket may be the items of a list, and no words: logs have lines such as `[Step 1/11]`,
+/// `[rank0]: loss` and `[12:30:07] begin`.
+fn begins_item(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    let end = bytes.iter().position(|byte| matches!(byte, b',' | b']') || byte.is_ascii_whitespace());
+    match bytes.first() {
+        None | Some(b'"' | b'[' | b'{' | b']') => true,
+        Some(_) => {
+            let (word, behind) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let is_value = matches!(word, b"true" | b"false" | b"null")
+                || std::str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok_and(f64::is_finite));
+            let behind = behind.trim_ascii_start();
+            is_value
+                && match behind.first() {
+                    None | Some(b',') => true,
+                    Some(b']') => behind[1..].trim_ascii().is_empty(),
+                    Some(_) => false,
+                }
+        }
     }
 }
 
@@ -137,6 +161,24 @@ mod tests {
             JsonHead::read(br#"[{"cat": "A", "args": {"cat": "B"}}, {"cat": "C"}] {"cat": "D"}"#).unwrap();
         assert_eq!(list.texts_in_items("cat").collect::<Vec<_>>(), ["A", "C"]);
         assert!(JsonHead::read(b"cat").is_none());
+    }
+
+    #[test]
+    fn lines_of_a_log_are_no_json() {
+        let logs = [
+            "[Step 1/11] begin",
+            "[rank0]: loss 3",
+            "[12:30:07] a",
+            "[1/11] b",
+            "[0]: c",
+            "{a} b",
+            "[INFO] d",
+        ];
+        assert!(logs.iter().all(|log| JsonHead::read(log.as_bytes()).is_none()));
+        let lists = ["[]", "[1, 2]", "[ 1.5e3\n]\n", "[null,", "[\n{", "[[1]]", "[\"a\"]", "[-", "[", "[tru"];
+        let wrong: Vec<_> = lists.iter().filter(|list| JsonHead::read(list.as_bytes()).is_none()).collect();
+        assert_eq!(wrong, [&"[-", &"[tru"], "cut within their first word");
+        assert!(["{", "{ }", "{\n\"a\""].iter().all(|object| JsonHead::read(object.as_bytes()).is_some()));
     }
 
     proptest! {

@@ -434,3 +434,66 @@ fn advice_is_the_same_to_the_byte_in_every_process() {
         assert_eq!(first, ask());
     }
 }
+
+/// The profile and the layers of a TensorRT engine: name, type, layouts, microseconds on average.
+fn tensorrt(place: &Place, folder: &str, layers: &[(&str, &str, [&str; 2], f64)]) {
+    std::fs::create_dir(place.path(folder)).expect("a folder");
+    let profile = layers.iter().map(|(name, _, _, time)| {
+        format!(r#"{{"name": "{name}", "timeMs": {time}, "averageMs": {}, "percentage": 1}}"#, time / 1e3)
+    });
+    let profile: Vec<_> = std::iter::once(r#"{"count": 1000}"#.to_owned()).chain(profile).collect();
+    place.write(&format!("{folder}/p.json"), format!("[{}]", profile.join(",")));
+    let layers = layers.iter().map(|(name, op_type, layouts, _)| {
+        let [input, output] =
+            layouts.map(|it| format!(r#"[{{"Name": "x", "Dimensions": [1,8], "Format/Datatype": "{it}"}}]"#));
+        format!(r#"{{"Name": "{name}", "LayerType": "{op_type}", "Inputs": {input}, "Outputs": {output}}}"#)
+    });
+    let layers = layers.collect::<Vec<_>>().join(",");
+    place.write(&format!("{folder}/layers.json"), format!(r#"{{"Layers": [{layers}], "Bindings": []}}"#));
+}
+
+#[test]
+fn layers_of_tensorrt_are_advised_on_by_the_times_and_layouts_of_the_file() {
+    let place = Place::new();
+    let (half, linear) = ("Thirty-two wide row major FP16 format", "Row major linear FP32");
+    let wide = "Thirty-two wide row major Int8 format";
+    let layers = [
+        ("Conv_1", "CaskConvolution", [wide, wide], 20.0),
+        ("Conv_2", "CaskConvolution", [wide, wide], 30.0),
+        ("Conv_3", "CaskConvolution", [wide, wide], 5.5),
+        ("QuantizeLinear_4", "Reformat", [linear, wide], 6.0),
+        ("Reformatting CopyNode for Input Tensor 0 to Conv_1", "Reformat", [half, wide], 7.0),
+        ("Reformatting CopyNode for Input Tensor 0 to Conv_2", "Reformat", [linear, half], 8.0),
+        ("Reformatting CopyNode for Input Tensor 0 to Conv_3", "NoOp", [half, half], 0.0),
+        ("Reformatting CopyNode for Output Tensor 0 to Conv_3", "NoOp", [half, half], 0.0),
+    ];
+    tensorrt(&place, "run", &layers);
+    // Without the profiler an inference takes half as long.
+    let inference = |at: u32| {
+        format!(
+            r#"{{"startEnqMs": {at}, "endEnqMs": {at}.1, "startComputeMs": {at}, "endComputeMs": {at}.04,
+                "computeMs": 0.04, "latencyMs": 0.04, "startH2dMs": {at}, "endH2dMs": {at}, "startD2hMs": {at}.04,
+                "endD2hMs": {at}.04, "h2dMs": 0, "d2hMs": 0}}"#
+        )
+    };
+    let times: Vec<_> = (1..9).map(inference).collect();
+    place.write("run/times.json", format!("[{}]", times.join(",")));
+    let analyzed = place.done(&["analyze", "run", "--json"]).json();
+    assert_eq!(number(&analyzed, "/latency/median_ns"), 40_000.0);
+    assert_eq!(number(&analyzed, "/overview/operator_time_ns"), 76_500.0);
+    let advised = place.done(&["advise", "run", "--json"]).json();
+    assert!(place.done(&["advise", "run"]).stdout.contains("76.5 µs in operators"));
+    let [copies] = of(&advised, "H08")[..] else { panic!("{advised}") };
+    assert_eq!(number(copies, "/saves_at_most_ns"), 8_000.0, "the one that changes a layout: {copies}");
+    // None of six is below 5 us, and what takes no time isn't executed.
+    assert!(of(&advised, "H06").is_empty(), "{advised}");
+
+    let part = "{conv1,relu1} output reformatter 0";
+    tensorrt(
+        &place,
+        "part",
+        &[("{conv1,relu1}", "DLA", [half, half], 100.0), (part, "", [half, linear], 900.0)],
+    );
+    std::fs::remove_file(place.path("part/layers.json")).expect("a file");
+    assert!(of(&place.done(&["advise", "part", "--json"]).json(), "H08").is_empty(), "it waits for the part");
+}

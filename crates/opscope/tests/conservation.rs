@@ -111,3 +111,62 @@ fn profiles_of_other_tools_are_conserved() {
         assert!(number(&own, "/rows/0/tasks") > 0.0, "{}", run.display());
     }
 }
+
+/// A timeline of PyTorch's profiler whose host launches three steps of four kernels each, 20 us a step, of which the
+/// device takes 100 us each; the second of two streams works across the steps.
+fn ahead_of_its_device() -> String {
+    let mut events = Vec::new();
+    let mut add = |category: &str, name: &str, thread: u32, (start, duration): (u32, u32), more: &str| {
+        events.push(format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": {thread}, "ts": {start},
+                "dur": {duration}, "args": {{{more}}}}}"#
+        ));
+    };
+    for step in 0..3 {
+        let host = 1_000 + step * 20;
+        add("user_annotation", &format!("ProfilerStep#{}", 101 + step), 1, (host, 20), "");
+        for kernel in 0..4 {
+            let (launch, link) = (host + 1 + kernel * 4, 1 + step * 4 + kernel);
+            add("cuda_runtime", "cudaLaunchKernel", 1, (launch, 2), &format!(r#""correlation": {link}"#));
+            // Of the four, the last is a copy beside the kernels of the next step.
+            let start = 1_010 + step * 100 + kernel * 30;
+            let (stream, duration) = if kernel == 3 { (8, 45) } else { (7, 28) };
+            let more = format!(r#""correlation": {link}, "device": 0, "stream": {stream}"#);
+            add("kernel", "gemm", stream, (start, duration), &more);
+        }
+    }
+    format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(","))
+}
+
+#[test]
+fn busy_and_idle_time_are_the_wall_time_however_iterations_are_shown() {
+    let place = Place::new();
+    std::fs::write(place.path("ahead.json"), ahead_of_its_device()).expect("a file");
+    let overview = |further: &[&str]| {
+        let answer = place.done(&[&["analyze", "ahead.json", "--json"][..], further].concat()).json();
+        let [wall, busy, idle] =
+            ["wall", "busy", "idle"].map(|it| number(&answer, &format!("/overview/{it}_ns")));
+        assert_eq!(wall, busy + idle, "{further:?}");
+        assert!(busy > 0.0 && idle >= 0.0, "{further:?}: {answer}");
+        (wall, busy, answer)
+    };
+    // From the first kernel to the last; a copy ends 35 us into the next step, and 2 us lie behind a kernel.
+    let (wall, busy, answer) = overview(&[]);
+    assert_eq!((wall, busy), (111_666.0, 107_000.0), "{answer}");
+    assert_eq!(number(&answer, "/overview/host_wall_ns"), 20_000.0);
+    let (whole, busy_of_whole, answer) = overview(&["--iteration", "all"]);
+    assert_eq!((whole, busy_of_whole), (335_000.0, 321_000.0), "{answer}");
+    let alone = ["101", "102", "103"].map(|number| overview(&["--iteration", number]));
+    assert_eq!(alone.iter().map(|(wall, ..)| wall).sum::<f64>(), whole);
+    assert_eq!(alone.iter().map(|(_, busy, _)| busy).sum::<f64>(), busy_of_whole);
+    let rows = place.done(&["analyze", "ahead.json", "--json", "--group-by", "iteration"]).json();
+    let rows = rows["rows"].as_array().expect("rows");
+    assert_eq!(rows.iter().map(|row| number(row, "/wall_ns")).sum::<f64>(), whole);
+    let text = place.done(&["analyze", "ahead.json"]).stdout;
+    assert!(text.contains("as the device ran it; 20 µs on the host"), "{text}");
+    let compared = place.done(&["compare", "ahead.json", "ahead.json"]).stdout;
+    assert!(
+        compared.contains("0.112 ms → 0.112 ms") && compared.contains("A and of B last until"),
+        "{compared}"
+    );
+}

@@ -55,6 +55,7 @@ mod metric;
 mod model;
 mod numbers;
 mod operator;
+mod picking;
 mod places;
 mod pool;
 mod process;
@@ -86,6 +87,7 @@ pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable
 pub use model::{Model, ModelId, ModelTable};
 pub use numbers::{ByteMap, NumberHasher, NumberMap, NumberSet, Seeded};
 pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
+pub use picking::Reads;
 pub use places::Places;
 pub use pool::{Pool, Span};
 pub use process::{Process, ProcessId, ProcessTable, Thread, ThreadId, ThreadTable};

@@ -101,13 +101,15 @@ words! {
         Totals = "laid end to end: the tables have totals only, so single times mean nothing",
         /// Only durations or sums were recorded, and nothing is drawn of them: starts are made up end to end.
         Unplaced = "not recorded: the profile tells durations or sums alone, so there are no times to draw",
+        /// Neither starts nor durations were recorded: all of them are zero.
+        Untold = "not recorded: the profile tells neither starts nor durations",
     }
 }
 
 impl TimeBasis {
     /// Whether there are starts by which a timeline can be drawn, be they laid end to end.
     pub fn is_placed(self) -> bool {
-        self != Self::Unplaced
+        !matches!(self, Self::Unplaced | Self::Untold)
     }
 
     /// The warning for times that weren't recorded.

@@ -38,6 +38,34 @@ fn changed_layouts<'s>(subject: &'s Subject<'_>, kernel: &Kernel<'_>) -> Option<
     (from != to && !from.is_empty() && !to.is_empty()).then_some((from, to))
 }
 
+/// Whether an operator of a type that changes layouts does that. TensorRT has one type, `Reformat`, for more: for
+/// conversions of element types, such as the quantisations that a model asks for, in one layout; and for the row that
+/// ends a part of the network on another accelerator (`{…} output reformatter 0`), which mostly is the wait for that.
+fn rearranges(trace: &Trace, kind: &Kind<'_>) -> bool {
+    let is_quantisation = kind.name.contains("QuantizeLinear");
+    let ends_part = kind.name.starts_with('{') && kind.name.contains("put reformatter ");
+    let row = trace.operators.get(kind.operator);
+    let (input, output) = (row.inputs().next(), row.outputs().next());
+    let layout = |tensor: Option<TensorId>| {
+        let layout = trace.tensors.layout()[tensor?.index()]?;
+        Some(without_element_type(trace.strings.get(layout))).filter(|layout| !layout.is_empty())
+    };
+    let is_same = layout(input).is_some_and(|from| Some(from) == layout(output));
+    !is_quantisation && !ends_part && !is_same
+}
+
+/// The words of a layout but for those of its element type: `Row major linear FP16 format` and `Row major linear FP32`
+/// are one layout.
+fn without_element_type(layout: &str) -> Vec<&str> {
+    let is_of_type = |word: &&str| {
+        let word = word.to_ascii_lowercase();
+        let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let is_typed = ["fp", "bf", "int", "uint", "float"].contains(&&word[..word.len() - digits.len()]);
+        word == "format" || ["half", "float", "bool"].contains(&&*word) || is_typed && !digits.is_empty()
+    };
+    layout.split_whitespace().filter(|word| !is_of_type(word)).collect()
+}
+
 impl OperatorCondition {
     /// Which operators it holds for.
     pub(super) fn check(&self, subject: &Subject<'_>, rule: &Rule) -> Outcome {
@@ -129,6 +157,7 @@ impl OperatorCondition {
         (self.types.is_empty() || of_type())
             && (self.names.is_empty() || self.names.iter().any(is_named))
             && (self.units.is_empty() || self.units.iter().any(|unit| unit == kind.unit.name()))
+            && (!self.rearranges || rearranges(trace, kind))
             && (self.dynamic.is_none() || trace.operators.dynamic()[kind.operator.index()] == self.dynamic)
             && (self.input_types.is_empty() || self.has_input_type(trace, kind.operator))
     }

@@ -24,6 +24,7 @@ use std::sync::LazyLock;
 
 use opscope_trace::{Nanoseconds, Trace};
 
+use crate::SpanBasis;
 pub use align::REFORMAT;
 use align::align;
 use extent::Extent;
@@ -68,6 +69,8 @@ pub struct Comparison<'t> {
     /// Whether A tells durations of its operators and no starts, and whether B does: what lies between its operators
     /// isn't known then.
     pub durations_alone: (bool, bool),
+    /// By which clock hands A's iterations begin and end, and B's.
+    pub iteration_basis: (SpanBasis, SpanBasis),
 }
 
 /// The figure that is compared as the time of an inference.
@@ -120,6 +123,7 @@ impl<'t> Comparison<'t> {
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
         let (a, b) = (sides.0, sides.1);
+        let iteration_basis = (a.basis, b.basis);
         let inferences = match basis {
             Basis::Iterations => (a.iterations, b.iterations),
             Basis::Unrecorded => (a.latencies.unrecorded, b.latencies.unrecorded),
@@ -142,6 +146,7 @@ impl<'t> Comparison<'t> {
             spans,
             suspects,
             durations_alone: (!before.run.layer_times.is_placed(), !after.run.layer_times.is_placed()),
+            iteration_basis,
         }
     }
 

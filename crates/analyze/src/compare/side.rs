@@ -7,7 +7,7 @@ use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 use super::spans::Spans;
 use crate::calls::executions;
 use crate::work_times::recorded_times;
-use crate::{Latencies, Measured, work_times};
+use crate::{IterationSpans, Latencies, Measured, SpanBasis, work_times};
 
 /// An operator with its time in an average iteration.
 pub(super) struct Row<'t> {
@@ -27,6 +27,8 @@ pub(super) struct Side<'t> {
     pub rows: Vec<Row<'t>>,
     /// The durations of the measured iterations that were recorded.
     pub iterations: Vec<Nanoseconds>,
+    /// By which clock hands those begin and end.
+    pub basis: SpanBasis,
     /// The same with those that were timed as a whole.
     pub latencies: Latencies,
     /// The durations of the calls that execute a model.
@@ -39,7 +41,8 @@ impl<'t> Side<'t> {
     /// The measured part of a profile, or all of it as a single iteration.
     pub fn of(trace: &'t Trace, whole: bool) -> Self {
         let measured = measured(trace, whole);
-        let duration = |id: &IterationId| trace.iterations.duration()[id.index()];
+        let iteration_spans = IterationSpans::of(trace);
+        let duration = |id: &IterationId| iteration_spans.duration(*id);
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
         let executions: Vec<Nanoseconds> =
@@ -48,7 +51,8 @@ impl<'t> Side<'t> {
         let times = recorded_times(trace, &measured);
         let rows = rows(trace, &measured, &times, if whole { 1 } else { executions.len() });
         let latencies = Latencies::of(trace, None);
-        Self { trace, rows, iterations, latencies, executions, spans }
+        let basis = iteration_spans.basis();
+        Self { trace, rows, iterations, basis, latencies, executions, spans }
     }
 
     /// Makes the operators' times parts of an iteration that wasn't recorded.

@@ -52,6 +52,9 @@ pub struct Row {
     pub thread: Option<ThreadId>,
     /// The iteration, if all lie in the same one.
     pub iteration: Option<IterationId>,
+    /// How long that iteration takes, where rows are iterations: of calls as the host recorded it, and of tasks as
+    /// [`IterationSpans`](crate::IterationSpans) says.
+    pub wall: Option<Nanoseconds>,
     /// How many subjects.
     pub subjects: usize,
     /// The times of the executions.

@@ -195,7 +195,7 @@ impl Column {
                 trace.devices.number()[trace.streams.device()[row.stream?.index()].index()],
             )),
             Self::Iteration => Cell::Count(u64::from(trace.iterations.number()[row.iteration?.index()])),
-            Self::Wall => Cell::Time(trace.iterations.duration()[row.iteration?.index()]),
+            Self::Wall => Cell::Time(row.wall?),
             Self::Model => text(trace.models.name()[operator()?.model?.index()])?,
             Self::DataType => word(data_type(trace, &operator()?)?.name())?,
             Self::Shapes => Cell::Text(Some(shapes(trace, &operator()?)).filter(|text| !text.is_empty())?),

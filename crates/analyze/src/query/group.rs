@@ -285,6 +285,7 @@ fn make_row<'e>(
         stream: stream.value().flatten(),
         thread: thread.value().flatten(),
         iteration: iteration.value().flatten(),
+        wall: None,
         subjects,
         total,
         working: (query.time != TimeKind::Wait).then_some(total),

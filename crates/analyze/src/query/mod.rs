@@ -28,6 +28,7 @@ pub(crate) use per_iteration::typical;
 pub use question::{Aggregate, Filter, GroupBy, Query, Sort, TimeKind};
 pub(crate) use select::{Executed, Execution, Selection, covered};
 
+use crate::iteration_spans::IterationSpans;
 use crate::scope::{Chosen, Iterations, Scope, ScopeError};
 
 impl Query {
@@ -72,6 +73,9 @@ impl Query {
         // Figures of one iteration are not averaged over all of them, and nor is the whole that they are a share of.
         let averaged = if self.group_by == GroupBy::Iteration { 1 } else { chosen.averaged };
         let mut rows = group::rows(trace, self, selection, averaged);
+        if self.group_by == GroupBy::Iteration {
+            self.enter_walls(trace, &mut rows);
+        }
         rows::finish(trace, self, &mut rows);
         Answer {
             selected: rows.iter().map(|row| row.total).sum(),
@@ -82,6 +86,16 @@ impl Query {
             all_subjects: selection.subjects,
             unknown: selection.unknown,
             averaged,
+        }
+    }
+
+    fn enter_walls(&self, trace: &Trace, rows: &mut [Row]) {
+        let spans = if self.host { None } else { Some(IterationSpans::of(trace)) };
+        for row in rows {
+            row.wall = row.iteration.map(|id| match &spans {
+                Some(spans) => spans.duration(id),
+                None => trace.iterations.duration()[id.index()],
+            });
         }
     }
 }

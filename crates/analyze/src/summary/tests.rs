@@ -33,8 +33,8 @@ fn trace() -> Trace {
         };
         // The convolution takes two tasks.
         trace.tasks.push(task(conv_operator, conv, 0, 40 + slow));
-        trace.tasks.push(task(conv_operator, conv, 540, 20));
-        trace.tasks.push(task(relu_operator, relu, 580, 20));
+        trace.tasks.push(task(conv_operator, conv, 40 + slow, 20));
+        trace.tasks.push(task(relu_operator, relu, 60 + slow, 20));
     }
     trace
 }
@@ -77,7 +77,7 @@ fn one_disturbed_iteration_does_not_make_its_operator_the_most_costly() {
         let (number, duration) = (number as u32, Nanoseconds(30 + disturbed));
         let row = Iteration { model, number, warm_up: false, start, duration };
         let iteration = Some(trace.iterations.push(row));
-        for ((name, operator), offset, time) in [(quick, 0, 10 + disturbed), (steady, 60_000, 20)] {
+        for ((name, operator), offset, time) in [(quick, 0, 10 + disturbed), (steady, 10 + disturbed, 20)] {
             let task = Task::new(name, start + Nanoseconds(offset), Nanoseconds(time));
             trace.tasks.push(Task { operator: Some(operator), iteration, ..task });
         }

@@ -66,7 +66,7 @@ pub(crate) fn with_bytes(trace: &Trace, operator: Operator) -> Operator {
     if operator.input_count + operator.output_count == 0 {
         return operator;
     }
-    let bytes_read = trace.tensor_bytes(operator.inputs());
+    let bytes_read = trace.bytes_read(&operator);
     Operator { bytes_read, bytes_written: trace.tensor_bytes(operator.outputs()), ..operator }
 }
 

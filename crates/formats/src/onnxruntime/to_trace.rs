@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, Counter, CounterId, DeviceId, EngineName, ExecutionUnit, Iteration,
-    IterationId, LossKind, Model, ModelId, Operator, OperatorId, Sample, StringId, Task, TensorId, Trace,
+    IterationId, LossKind, Model, ModelId, Operator, OperatorId, Reads, Sample, StringId, Task, TensorId,
+    Trace,
 };
 
 use super::places::{Places, unit_of};
@@ -205,6 +206,12 @@ impl<'p> Projection<'p> {
             bytes_written: node.output_size,
             ..Operator::new(self.node_name(node), op_type)
         };
+        // The sizes are those of the whole inputs.
+        let bytes_read = match Reads::of_type(self.trace.strings.get(op_type)) {
+            Reads::All => bytes_read,
+            Reads::Nothing | Reads::Picks(_) => self.trace.bytes_read(&operator),
+        };
+        let operator = Operator { bytes_read, ..operator };
         let id = self.trace.operators.push(operator);
         self.operators.insert(key, id);
         id

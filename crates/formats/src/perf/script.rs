@@ -4,26 +4,12 @@ use super::functions::Functions;
 use crate::reading::Stop;
 
 /// The event of a sample's first line, and what stands behind it.
+///
+/// Before the event stand the program, the thread (`15294` or `15294/15300`), the processor (`[003]`), the time, and a
+/// number of what was counted. All but program and thread may be missing: `perf record` of a single event without `-T`
+/// takes no times in old versions, and `perf script -F` chooses.
 fn head(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    // Names of programs may have blanks and colons, times have neither: seconds, a point, and a colon behind.
-    let is_time = |word: &[u8]| {
-        let digits = word.strip_suffix(b":").unwrap_or_default();
-        let point = digits.iter().position(|byte| *byte == b'.');
-        point.is_some_and(|point| point > 0 && point + 1 < digits.len())
-            && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
-    };
-    let mut at = 0;
-    let behind = loop {
-        let rest = line.get(at..)?;
-        let begin = at + rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
-        let end =
-            line[begin..].iter().position(u8::is_ascii_whitespace).map_or(line.len(), |end| begin + end);
-        // The program's name comes first.
-        if begin > 0 && is_time(&line[begin..end]) {
-            break line[end..].trim_ascii_start();
-        }
-        at = end;
-    };
+    let behind = behind_time(line).or_else(|| behind_thread(line))?;
     // A number of what was counted may stand before the event.
     let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let behind = match behind.get(digits) {
@@ -33,6 +19,46 @@ fn head(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = behind.iter().position(u8::is_ascii_whitespace).unwrap_or(behind.len());
     let event = behind[..end].strip_suffix(b":")?;
     Some((event, behind[end..].trim_ascii()))
+}
+
+/// The words of a line, each with what stands behind it. The first is the program's name, or a part of it.
+fn words(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut rest = line.trim_ascii();
+    std::iter::from_fn(move || {
+        let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        rest = behind.trim_ascii_start();
+        (!word.is_empty()).then_some((word, rest))
+    })
+}
+
+/// What stands behind a sample's time.
+fn behind_time(line: &[u8]) -> Option<&[u8]> {
+    // Names of programs may have blanks and colons, times have neither: seconds, a point, and a colon behind.
+    let is_time = |word: &[u8]| {
+        let digits = word.strip_suffix(b":").unwrap_or_default();
+        let point = digits.iter().position(|byte| *byte == b'.');
+        point.is_some_and(|point| point > 0 && point + 1 < digits.len())
+            && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+    };
+    words(line).skip(1).find(|(word, _)| is_time(word)).map(|(_, behind)| behind)
+}
+
+/// What stands behind a sample's thread and processor, where it has no time: the event, perhaps with a number.
+fn behind_thread(line: &[u8]) -> Option<&[u8]> {
+    let are_digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    let is_thread = |word: &[u8]| word.split(|byte| *byte == b'/').all(are_digits);
+    let is_event = |word: &[u8]| word.len() > 1 && word.ends_with(b":") && !word[0].is_ascii_digit();
+    words(line).skip(1).filter(|(word, _)| is_thread(word)).find_map(|(_, behind)| {
+        let is_processor = |word: &[u8]| word.starts_with(b"[") && word.ends_with(b"]");
+        let behind = match words(behind).next() {
+            Some((word, behind)) if is_processor(word) => behind,
+            _ => behind,
+        };
+        let (first, further) = words(behind).next()?;
+        let is_counted = are_digits(first) && words(further).next().is_some_and(|(word, _)| is_event(word));
+        (is_event(first) || is_counted).then_some(behind)
+    })
 }
 
 /// Function and library of a line of a stack: an address in hexadecimal digits, the function, the library in

@@ -147,3 +147,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn samples_without_times_are_samples() {
+    let stacks = "func ab 15294 cpu-clock: \n\t  400570 func_b (/root/func_ab)\n\t  4005b1 main (/root/func_ab)\n\n\
+         func ab 15294/15300 [003] 250000 cycles:u: \n\t  4005b1 main (/root/func_ab)\n\n";
+    let lines = "java  3244 cpu-clock:     7f1e SpinPause (/lib/libjvm.so)\njava  3244 [001] cpu-clock:  7f2e run (/lib/libjvm.so)\n";
+    let headed = format!("# ========\n# perf version : 3.13\n#\n{stacks}");
+    for (text, functions) in [(stacks, 3), (&*headed, 3), (lines, 2)] {
+        assert!(is_script(text.as_bytes()), "{text}");
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        let itself = rows(&trace).iter().filter(|(.., what, _)| *what == "itself").count();
+        let samples: f64 =
+            rows(&trace).iter().filter(|(.., what, _)| *what == "itself").map(|(.., count)| count).sum();
+        assert_eq!((itself, samples), (functions, 2.0), "{text}");
+        assert_eq!(trace.losses.len(), 0);
+    }
+    for other in ["a 12 b: c\n  1 x (/l)\n", "12 cpu-clock:\nno frame\n", "key 1 value\n  1 x (/l)\n"] {
+        assert_eq!(is_script(other.as_bytes()), other.starts_with("a 12 b:"), "{other}");
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
 
-use super::networks::Line as Network;
+use super::networks::{Line as Network, labelled, runs_of_lines};
 use super::{any_line, lines};
 use crate::layers::{Layer, Layers, MILLI, Value, time};
 use crate::reading::Stop;
@@ -51,7 +51,9 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// print between them, are passed over.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let mut layers = Layers::new(ProfileFormat::Ncnn, DeviceKind::Other, ExecutionUnit::Other);
-    let mut networks = networks(text, stop).into_iter();
+    let runs = runs_of_lines(&mut layers.trace, text, stop);
+    let mut networks = networks(text, &runs, stop).into_iter();
+    let mut runs = runs.into_iter();
     let mut seen: HashSet<opscope_trace::OperatorId> = HashSet::new();
     let mut position = 0;
     // How many layers each inference of the network has.
@@ -62,7 +64,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             let network = Network::of(&line);
             is_cut = network.is_none() && !line.trim().is_empty();
             if let Some(network) = network {
-                network.state(&mut layers.trace);
+                network.state(&mut layers.trace, &runs.next().unwrap_or_default());
                 layers.leave_model();
                 seen.clear();
                 counts.clear();
@@ -116,17 +118,19 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     layers.finish()
 }
 
-/// The networks in their order, of those that have layers. Their names stand behind them.
-fn networks(text: &[u8], stop: &Stop) -> Vec<String> {
+/// The networks in their order, of those that have layers, by the run of each. Their names stand behind them.
+fn networks(text: &[u8], runs: &[String], stop: &Stop) -> Vec<String> {
     let (mut networks, mut has_layers) = (Vec::new(), false);
+    let mut runs = runs.iter();
     for line in stop.within(lines(text)) {
         match Network::of(&line) {
             None => has_layers = has_layers || Line::of(&line).is_some(),
-            Some(network) if has_layers => {
-                networks.push(network.name.to_owned());
-                has_layers = false;
+            Some(network) => {
+                let run = runs.next().map_or("", String::as_str);
+                if std::mem::take(&mut has_layers) {
+                    networks.push(labelled(network.name, run));
+                }
             }
-            Some(_) => {}
         }
     }
     networks
@@ -241,5 +245,19 @@ mod tests {
         for text in ["a b 3ms | c", "Convolution conv1 3 |\n", "Convolution conv1 3ms\n", "conv1 0.5ms |\n"] {
             assert!(!looks_like(text.as_bytes()), "{text}");
         }
+    }
+    #[test]
+    fn layers_of_a_network_with_other_settings_are_of_another_model() {
+        let run = |threads: u32, time: u32| {
+            format!(
+                "num_threads = {threads}\nConvolution  conv1  {time}.00ms    |\nConvolution  conv1  {time}.00ms    |\n\
+                 net  min = 1  max = 9  avg = {time}\n"
+            )
+        };
+        let trace = read([run(1, 7), run(4, 2)].concat().as_bytes(), &Stop::default());
+        let names: Vec<_> = trace.models.name().iter().map(|name| trace.strings.get(*name)).collect();
+        assert_eq!(names, ["net (num_threads = 1)", "net (num_threads = 4)"]);
+        assert_eq!(trace.iterations.len(), 4);
+        assert_eq!((trace.figures.len(), trace.run.threads), (6, None));
     }
 }

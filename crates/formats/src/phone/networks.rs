@@ -2,6 +2,8 @@
 //! `[ - ] MobileNetV2_224.mnn  max = 8.10 ms  min = 6.98 ms  avg = 7.32 ms` of MNN's benchmark. Times are in
 //! milliseconds; no layer is told.
 
+use std::collections::HashMap;
+
 use opscope_trace::{
     DeviceKind, ExecutionUnit, FigureSubject, FigureTopic, LossKind, Nanoseconds, ProfileFormat, Trace,
 };
@@ -40,13 +42,13 @@ impl<'l> Line<'l> {
         (!name.is_empty()).then_some(Self { is_mnn, name, least, greatest, mean })
     }
 
-    /// Notes the figures.
-    pub fn state(&self, trace: &mut Trace) {
+    /// Notes the figures, of a run among several.
+    pub fn state(&self, trace: &mut Trace, run: &str) {
         let nanoseconds = |time: Option<Nanoseconds>| time.map(|time| time.0 as f64);
         let about = FigureSubject {
             topic: FigureTopic::Step,
             source: "the benchmark's text",
-            step: "",
+            step: run,
             subject: self.name,
             part: "",
         };
@@ -64,37 +66,130 @@ pub fn looks_like(head: &[u8]) -> bool {
     any_line(head, |line| Line::of(line).is_some())
 }
 
-/// Reads the networks as a trace: of each a model with its mean inference, until `stop` is wanted.
+/// A run of the benchmark over its networks, with the settings that it prints before them.
+#[derive(Default)]
+struct Run {
+    settings: Vec<(String, String)>,
+    lines: Vec<String>,
+}
+
+/// Reads the networks as a trace: of each a model with its mean inference, until `stop` is wanted. Networks of several
+/// runs, such as with other numbers of threads, are models of their own, named by what is set otherwise.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
-    let is_mnn = lines(text).any(|line| Line::of(&line).is_some_and(|line| line.is_mnn));
+    let runs = runs(text, stop);
+    let all = runs.iter().flat_map(|run| &run.lines);
+    let is_mnn = all.filter_map(|line| Line::of(line)).any(|line| line.is_mnn);
     let format = if is_mnn { ProfileFormat::Mnn } else { ProfileFormat::Ncnn };
     let mut layers = Layers::new(format, DeviceKind::Other, ExecutionUnit::Other);
-    for line in stop.within(lines(text)) {
-        let Some(found) = Line::of(&line) else {
-            option(&mut layers.trace, &line);
-            continue;
-        };
-        let Some(mean) = found.mean else {
-            layers.losses.count(LossKind::LayerWithoutDuration, found.name, 1);
-            continue;
-        };
-        layers.enter_model(found.name);
-        layers.begin_inference();
-        layers.end_inference(Some(mean));
-        found.state(&mut layers.trace);
+    set_common(&mut layers.trace, &runs);
+    for (run, label) in runs.iter().zip(&labels(&runs)) {
+        for found in run.lines.iter().filter_map(|line| Line::of(line)) {
+            let Some(mean) = found.mean else {
+                layers.losses.count(LossKind::LayerWithoutDuration, found.name, 1);
+                continue;
+            };
+            layers.enter_model(&labelled(found.name, label));
+            layers.begin_inference();
+            layers.end_inference(Some(mean));
+            found.state(&mut layers.trace, label);
+        }
     }
     layers.finish()
 }
 
-/// Takes a line that says how the benchmark was run, such as `loop_count = 8`.
-fn option(trace: &mut Trace, line: &str) {
-    let Some((key, value)) = line.split_once('=') else { return };
-    let (key, value) = (key.trim(), value.trim());
+/// The name of a network in a run.
+pub(super) fn labelled(network: &str, run: &str) -> String {
+    if run.is_empty() { network.to_owned() } else { format!("{network} ({run})") }
+}
+
+/// The label of the run of each line of a network, in the order of the text; enters the settings that all runs have.
+pub(super) fn runs_of_lines(trace: &mut Trace, text: &[u8], stop: &Stop) -> Vec<String> {
+    let runs = runs(text, stop);
+    set_common(trace, &runs);
+    let labels = labels(&runs);
+    let of_run = |(run, label): (&Run, String)| vec![label; run.lines.len()];
+    runs.iter().zip(labels).flat_map(of_run).collect()
+}
+
+impl Run {
+    fn value(&self, key: &str) -> Option<&String> {
+        self.settings.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+}
+
+/// The runs of a text: settings behind a network belong to the next.
+fn runs(text: &[u8], stop: &Stop) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for line in stop.within(lines(text)) {
+        let setting = setting(&line);
+        if setting.is_none() && Line::of(&line).is_none() {
+            continue;
+        }
+        if runs.last().is_none_or(|run| setting.is_some() && !run.lines.is_empty()) {
+            runs.push(Run::default());
+        }
+        let Some(run) = runs.last_mut() else { continue };
+        match setting {
+            Some((key, value)) => run.settings.push((key.to_owned(), value.to_owned())),
+            None => run.lines.push(line.into_owned()),
+        }
+    }
+    runs.retain(|run| !run.lines.is_empty());
+    runs
+}
+
+/// What tells each run apart from the others: the settings that aren't the same in all, and a number where several are
+/// alike in those. Empty for a single run.
+fn labels(runs: &[Run]) -> Vec<String> {
+    if runs.len() < 2 {
+        return vec![String::new(); runs.len()];
+    }
+    let is_common =
+        |key: &str| runs.iter().all(|run| run.value(key).is_some() && run.value(key) == runs[0].value(key));
+    let told = |run: &Run| {
+        let own = run.settings.iter().filter(|(key, _)| !is_common(key));
+        own.map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let told: Vec<String> = runs.iter().map(told).collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut all: HashMap<&str, usize> = HashMap::new();
+    told.iter().for_each(|label| *all.entry(label).or_default() += 1);
+    let numbered = told.iter().map(|label| {
+        let number = seen.entry(label).or_default();
+        *number += 1;
+        match (all[label.as_str()] > 1, label.is_empty()) {
+            (false, _) => label.clone(),
+            (true, true) => format!("run {number}"),
+            (true, false) => format!("{label}, run {number}"),
+        }
+    });
+    numbered.collect()
+}
+
+/// A line that says how the benchmark is run: `loop_count = 8` of benchncnn, `Forward type: CPU thread=4 precision=2` of
+/// MNN's.
+fn setting(line: &str) -> Option<(&str, &str)> {
+    if let Some(type_and_more) = line.trim().strip_prefix("Forward type:") {
+        return Some(("Forward type", type_and_more.trim()));
+    }
+    let (key, value) = line.split_once('=')?;
+    let key = key.trim();
+    matches!(key, "loop_count" | "num_threads" | "powersave" | "gpu_device" | "cooling_down")
+        .then(|| (key, value.trim()))
+}
+
+/// Enters the settings that all runs have.
+fn set_common(trace: &mut Trace, runs: &[Run]) {
+    let Some(first) = runs.first() else { return };
+    let are_common = |(key, value): &&(String, String)| runs.iter().all(|run| run.value(key) == Some(value));
+    first.settings.iter().filter(are_common).for_each(|(key, value)| set(trace, key, value));
+}
+
+fn set(trace: &mut Trace, key: &str, value: &str) {
     match key {
         "loop_count" => trace.run.summed_runs = value.parse().ok().filter(|runs| *runs > 0),
         "num_threads" => trace.run.threads = value.parse().ok(),
-        "powersave" | "gpu_device" | "cooling_down" => trace.run.remark(key, value),
-        _ => {}
+        _ => trace.run.remark(key, value),
     }
 }
 
@@ -120,5 +215,33 @@ mod tests {
         assert_eq!(trace.strings.get(device.name), "MNN");
         assert_eq!(trace.figures.value(), [6_980_000.0, 7_320_000.0, 8_100_000.0]);
         assert!(!looks_like(b"min = 3\nx min = 3 max = 4\n"));
+    }
+    #[test]
+    fn networks_of_several_runs_are_told_apart_by_what_is_set_otherwise() {
+        let run = |threads: u32, mean: u32| {
+            format!(
+                "loop_count = 8\nnum_threads = {threads}\ngpu_device = -1\n\
+                 squeezenet  min = 1  max = 9  avg = {mean}\nvgg16  min = 1  max = 9  avg = {mean}\n"
+            )
+        };
+        let trace = read([run(1, 7), run(4, 2)].concat().as_bytes(), &Stop::default());
+        let names: Vec<_> = trace.models.name().iter().map(|name| trace.strings.get(*name)).collect();
+        let [one, four] = ["(num_threads = 1)", "(num_threads = 4)"];
+        let expected = [("squeezenet", one), ("vgg16", one), ("squeezenet", four), ("vgg16", four)];
+        assert_eq!(names, expected.map(|(name, run)| format!("{name} {run}")));
+        let steps: Vec<_> = trace.figures.step().iter().map(|step| trace.strings.get(*step)).collect();
+        assert_eq!((steps[0], steps[11]), ("num_threads = 1", "num_threads = 4"));
+        assert_eq!((trace.run.summed_runs, trace.run.threads), (Some(8), None), "no one number of threads");
+
+        let same = read([run(4, 7), run(4, 2)].concat().as_bytes(), &Stop::default());
+        let names: Vec<_> = same.models.name().iter().map(|name| same.strings.get(*name)).collect();
+        assert_eq!(names[..3], ["squeezenet (run 1)", "vgg16 (run 1)", "squeezenet (run 2)"]);
+        assert_eq!(same.run.threads, Some(4));
+
+        let mnn = |threads: u32| {
+            format!("Forward type: CPU thread={threads}\n[ - ] net.mnn  max = 8 ms  min = 6 ms  avg = 7 ms\n")
+        };
+        let trace = read([mnn(1), mnn(4)].concat().as_bytes(), &Stop::default());
+        assert_eq!(trace.strings.get(trace.models.name()[1]), "net.mnn (Forward type = CPU thread=4)");
     }
 }

@@ -10,7 +10,8 @@
 //! Self CUDA time total: 23.104us
 //! ```
 //!
-//! Columns are as wide as their dashes. Times are sums over all calls, in the unit that stands behind them. Of a
+//! Columns are as wide as their dashes, and longer cells, as the heading `CUDA time avg` above twelve dashes, move those
+//! behind them to the right. Times are sums over all calls, in the unit that stands behind them. Of a
 //! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
 //! have rows of their own in some versions: the total below the table says which of both sum up to it. What the total
 //! has beyond the rows is that of rows that weren't printed (`row_limit`). Early versions tell of a device only what an
@@ -85,14 +86,25 @@ fn spans(line: &str) -> Option<Vec<(usize, usize)>> {
     (spans.len() > 2).then_some(spans)
 }
 
-/// The cells of a line.
+/// The cells of a line. One that is longer than its dashes isn't cut when the table is printed: it ends at the blanks
+/// between columns, and those behind it stand further right.
 fn cut(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
     let letters: Vec<char> = line.chars().collect();
-    let cell = |(begin, end): &(usize, usize)| {
-        let end = (*end).min(letters.len());
-        letters.get(*begin..end).unwrap_or_default().iter().collect::<String>().trim().to_owned()
-    };
-    spans.iter().map(cell).collect()
+    let is_blank = |at: usize| letters.get(at).is_none_or(|letter| *letter == ' ');
+    let mut shift = 0;
+    let mut cells = Vec::with_capacity(spans.len());
+    for (column, (begin, end)) in spans.iter().enumerate() {
+        let between = spans.get(column + 1).map_or(usize::MAX, |(next, _)| next.saturating_sub(*end));
+        let mut stop = end.saturating_add(shift).min(letters.len());
+        // Nothing is printed behind the last column.
+        while stop < letters.len() && !(stop..letters.len().min(stop.saturating_add(between))).all(is_blank) {
+            stop += 1;
+        }
+        let cell = letters.get(begin.saturating_add(shift)..stop).unwrap_or_default();
+        cells.push(cell.iter().collect::<String>().trim().to_owned());
+        shift = shift.max(stop.saturating_sub(*end));
+    }
+    cells
 }
 
 /// A time with its unit, such as `117.000us` or `1.202s`.
@@ -331,6 +343,29 @@ mod tests {
         let text = table(&rows, "Self CPU time total: 1.510ms\nSelf CUDA time total: 0.000us\n");
         assert!(looks_like(text.as_bytes()));
         assert_eq!(durations(&text), (vec![3_334, 3_333, 3_333, 1_500_000], vec![]));
+    }
+
+    #[test]
+    fn cells_longer_than_their_dashes_move_those_behind_them() {
+        let dashes = "--------  ------------  ------------  ------------  ------------  ------------  \n";
+        let line = |cells: [&str; 6]| {
+            let [name, cpu, share, device, average, calls] = cells;
+            format!("{name:>8}  {cpu:>12}  {share:>12}  {device:>12}  {average:>12}  {calls:>12}  \n")
+        };
+        let headings = line(["Name", "Self CPU", "Self CUDA %", "Self CUDA", "CUDA time avg", "# of Calls"]);
+        let long = line(["aten::a long name", "10us", "1%", "8us", "4us", "2"]);
+        let plain = line(["mm", "1000000.000us", "1%", "2us", "2us", "1"]);
+        let text = format!("{dashes}{headings}{dashes}{long}{plain}{dashes}");
+        assert!(looks_like(text.as_bytes()));
+        assert_eq!(durations(&text), (vec![4_000, 4_000, 2_000], vec![5_000, 5_000, 1_000_000_000]));
+        // Editors take blanks at the ends of lines away.
+        let trimmed: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert_eq!(durations(&trimmed), durations(&text));
+        // Wider words for devices move more than one column.
+        let private =
+            text.replace("Self CUDA %", "Self PrivateUse1 %").replace("   Self CUDA", "Self PrivateUse1");
+        let private = private.replace("CUDA time avg", "PrivateUse1 time avg");
+        assert_eq!(durations(&private), durations(&text));
     }
 
     #[test]

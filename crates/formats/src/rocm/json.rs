@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, Trace};
 
 use super::agents::{Agent, Listed};
-use super::reader::{Called, Copied, Dispatched, Reader};
+use super::reader::Reader;
+use super::records::{Called, Copied, Dispatched};
 use super::table::ReadError;
 use crate::json::{Scanned, Scanner, string_text};
 use crate::reading::{Stop, decimal};

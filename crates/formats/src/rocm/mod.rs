@@ -9,7 +9,7 @@
 //! | `*_memory_copy_trace.csv` | `Direction`, times | tasks that copy |
 //! | `*_hip_api_trace.csv`, `*_hsa_api_trace.csv`, `*_rccl_api_trace.csv` | `Domain`, `Function` | calls; `Correlation_Id` ties tasks to them |
 //! | `*_marker_api_trace.csv` | the same, the domain begins with `MARKER` | ranges and marks |
-//! | `*_counter_collection.csv` | `Counter_Name`, `Counter_Value` | what hardware counted while kernels ran; without times it needs the kernels' table |
+//! | `*_counter_collection.csv` | `Counter_Name`, `Counter_Value` | what hardware counted while kernels ran; without times, which ROCm 6.2 leaves out, that of the kernels of the other table, or alone kernels without times |
 //! | `*_kernel_stats.csv`, `*_hip_api_stats.csv`, … | `TotalDurationNs`, `Calls` | figures |
 //! | `*_agent_info.csv` | `Agent_Type`, `Node_Id`, `Logical_Node_Id` | names of devices |
 //!
@@ -19,6 +19,7 @@ mod agents;
 mod folder;
 mod json;
 mod reader;
+mod records;
 mod table;
 
 #[cfg(test)]
@@ -26,5 +27,5 @@ mod tests;
 
 pub use folder::{is_folder, read_folder};
 pub use json::{is_json, read_json};
-pub use reader::read;
+pub use reader::{SOURCE, read};
 pub use table::{ReadError, looks_like};

@@ -2,12 +2,16 @@
 
 use opscope_trace::{
     ApiCall, ApiLevel, ExecutionUnit, FigureSubject, FigureTopic, LossKind, MetricId, Nanoseconds, NumberMap,
-    Operator, OperatorId, Places, Range, RangeKind, StreamId, Task, TaskId, ThreadId, Trace,
+    Operator, OperatorId, Places, Range, RangeKind, StreamId, Task, TaskId, ThreadId, TimeBasis, Trace,
 };
 
 use super::agents::{Agent, Agents, Listed};
+use super::records::{Called, Copied, Dispatched, Launch};
 use super::table::{Kind, ReadError, Row, Rows, kind_of};
 use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
+
+/// The name of the source of figures of a table that is read alone.
+pub const SOURCE: &str = "rocprofv3";
 
 /// Reads one table.
 ///
@@ -16,7 +20,7 @@ use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
 pub fn read(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let kind = kind_of(bytes).ok_or(ReadError::NoTable)?;
     let mut reader = Reader::default();
-    reader.table(kind, bytes, "rocprofv3", 0, stop);
+    reader.table(kind, bytes, SOURCE, 0, stop);
     if stop.is_wanted() {
         return Err(ReadError::Stopped);
     }
@@ -323,8 +327,9 @@ impl Reader {
         ];
         let mut metrics: NumberMap<u32, MetricId> = NumberMap::default();
         let mut counted: Vec<(TaskId, MetricId, f64)> = Vec::new();
+        let is_untimed = self.are_untimed(bytes);
         self.each_row(bytes, &wanted, lost, stop, |reader, row, lost| {
-            let Some(task) = reader.counted(row, process, lost) else { return };
+            let Some(task) = reader.counted(row, process, is_untimed, lost) else { return };
             let Some(value) = row.double(8) else {
                 lost.no_number += 1;
                 return;
@@ -356,13 +361,25 @@ impl Reader {
         }
     }
 
+    /// Whether a table of counters has no times, and no other table told of kernels. The kernels of such a run are
+    /// known by their counters alone, and no time of the profile is one.
+    fn are_untimed(&mut self, bytes: &[u8]) -> bool {
+        let has_times = Rows::of(bytes, &["Start_Timestamp"]).has(0);
+        let is_untimed =
+            !has_times && (self.trace.tasks.is_empty() || self.trace.run.layer_times == TimeBasis::Untold);
+        if is_untimed {
+            self.trace.run.layer_times = TimeBasis::Untold;
+        }
+        is_untimed
+    }
+
     /// The kernel that a row of counters is of. Tables of ROCm 6.2 tell no times, so that only the kernels' own table
     /// has it.
-    fn counted(&mut self, row: &Rows<'_>, process: u32, lost: &mut Lost) -> Option<TaskId> {
+    fn counted(&mut self, row: &Rows<'_>, process: u32, is_untimed: bool, lost: &mut Lost) -> Option<TaskId> {
         let dispatch = row.number(6);
         let known = self.kernel(process, dispatch, row.number(9));
         known.or_else(|| {
-            let span = span(row, lost)?;
+            let span = if is_untimed { Default::default() } else { span(row, lost)? };
             let dispatched = Dispatched {
                 name: &row.text(2),
                 agent: row.agent(3).unwrap_or_else(|| self.unknown_agent(&row.text(3))),
@@ -379,25 +396,28 @@ impl Reader {
     fn totals(&mut self, bytes: &[u8], source: &str, lost: &mut Lost) {
         let wanted = ["Name", "TotalDurationNs", "Calls", "AverageNs", "MinNs", "MaxNs", "StdDev"];
         let of_calls = ["_api_", "hip_", "hsa_", "rocdecode", "rocjpeg"];
-        let topic = match of_calls.iter().any(|word| source.contains(word)) {
-            true => FigureTopic::HostCall,
-            false => FigureTopic::OperatorType,
-        };
         let mut rows = Rows::of(bytes, &wanted);
+        let mut sums: Vec<(String, [Option<f64>; 6])> = Vec::new();
         while let Some(row) = rows.next() {
             if matches!(row, Row::Unreadable) || rows.double(1).is_none() {
                 lost.unreadable += 1;
                 continue;
             }
-            let subject = rows.text(0);
-            let about = FigureSubject { topic, source, step: "", subject: &subject, part: "" };
+            sums.push((rows.text(0).into_owned(), [1, 2, 3, 4, 5, 6].map(|column| rows.double(column))));
+        }
+        // A table that is read alone has no name.
+        let is_of_calls = of_calls.iter().any(|word| source.contains(word))
+            || !sums.is_empty() && sums.iter().all(|(name, _)| is_call(name));
+        let topic = if is_of_calls { FigureTopic::HostCall } else { FigureTopic::OperatorType };
+        for (subject, [total, count, mean, least, greatest, deviation]) in &sums {
+            let about = FigureSubject { topic, source, step: "", subject, part: "" };
             let figures = [
-                ("total", "ns", rows.double(1)),
-                ("count", "", rows.double(2)),
-                ("mean", "ns", rows.double(3)),
-                ("min", "ns", rows.double(4)),
-                ("max", "ns", rows.double(5)),
-                ("standard deviation", "ns", rows.double(6)),
+                ("total", "ns", *total),
+                ("count", "", *count),
+                ("mean", "ns", *mean),
+                ("min", "ns", *least),
+                ("max", "ns", *greatest),
+                ("standard deviation", "ns", *deviation),
             ];
             self.trace.push_figures(about, &figures);
         }
@@ -424,48 +444,6 @@ impl Reader {
         self.threads.insert((pid, thread), id);
         id
     }
-}
-
-/// A call, as its record tells it.
-pub struct Called<'r> {
-    pub domain: &'r str,
-    pub name: &'r str,
-    /// The system's number of the process.
-    pub process: u64,
-    pub thread: u64,
-    pub correlation: Option<u64>,
-    /// How a range of the marker interface was opened and closed.
-    pub kind: RangeKind,
-}
-
-/// A kernel, as its record tells it.
-pub struct Dispatched<'r> {
-    pub name: &'r str,
-    pub agent: Agent,
-    /// The queue of the hardware, which older versions tell alone. One number of a stream may stand for several.
-    pub queue: Option<u64>,
-    /// The program's stream.
-    pub stream: Option<u64>,
-    pub correlation: Option<u64>,
-    pub dispatch: Option<u64>,
-}
-
-/// The number under which a kernel was launched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Launch {
-    /// Its own.
-    Dispatch(u64),
-    /// That of the call, where the kernel's own isn't told.
-    Correlation(u64),
-}
-
-/// A copy, as its record tells it.
-pub struct Copied<'r> {
-    pub direction: &'r str,
-    pub source: Option<Agent>,
-    pub destination: Option<Agent>,
-    pub stream: u64,
-    pub correlation: Option<u64>,
 }
 
 /// Rows that were lost, by why.
@@ -503,6 +481,13 @@ fn level_of(domain: &str) -> ApiLevel {
         _ if domain.starts_with("RCCL") => ApiLevel::Communication,
         _ => ApiLevel::Other,
     }
+}
+
+/// Whether a name is that of a function of AMD's libraries. Names of kernels mostly have their arguments behind them.
+fn is_call(name: &str) -> bool {
+    const LIBRARIES: [&str; 8] = ["hip", "__hip", "hsa_", "roctx", "rocDec", "rocJpeg", "nccl", "rccl"];
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word && LIBRARIES.iter().any(|library| name.starts_with(library))
 }
 
 /// Whether the last line ends within a text.

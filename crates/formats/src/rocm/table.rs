@@ -91,6 +91,11 @@ impl<'b> Rows<'b> {
         }
     }
 
+    /// Whether the table has a column.
+    pub fn has(&self, wanted: usize) -> bool {
+        self.wanted[wanted].is_some()
+    }
+
     /// Goes to the next row.
     pub fn next(&mut self) -> Option<Row> {
         match self.reader.read_byte_record(&mut self.record) {

@@ -189,7 +189,24 @@ fn counters_without_times_belong_to_the_kernels_of_the_other_table() {
         trace.losses.iter().map(|(_, row)| (row.kind, trace.strings.get(row.detail))).collect();
     assert!(lost.contains(&(LossKind::RecordWithoutTime, "42_counter_collection.csv")), "{lost:?}");
     let alone = read_files(&[("42_counter_collection.csv", COUNTED)]);
-    assert_eq!((alone.tasks.len(), losses(&alone)), (0, vec![(LossKind::RecordWithoutTime, 2)]));
+    assert_eq!((alone.tasks.len(), alone.readings.len(), losses(&alone)), (2, 2, vec![]));
+    assert_eq!(alone.run.layer_times, TimeBasis::Untold);
+    assert_eq!(read_text(COUNTED).tasks.duration(), [Nanoseconds::ZERO; 2]);
+    let several = format!("{COUNTED}2,2,4,1,36499,\"divide(float*)\",\"SQ_BUSY\",7\n");
+    let several = read_text(&several);
+    assert_eq!((several.tasks.len(), several.readings.len(), several.metrics.len()), (2, 2, 2));
+}
+
+#[test]
+fn sums_of_calls_are_known_without_the_name_of_their_file() {
+    let table = |name: &str| {
+        format!(
+            "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\"\n\"{name}\",2,300,150\n\"hipMalloc\",1,9,9\n"
+        )
+    };
+    let topic = |name| read_text(&table(name)).figures.topic()[0];
+    assert_eq!(topic("__hipPushCallConfiguration"), FigureTopic::HostCall);
+    assert_eq!(topic("hipKernel(float*)"), FigureTopic::OperatorType);
 }
 
 #[test]

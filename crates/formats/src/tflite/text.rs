@@ -1,7 +1,8 @@
 //! The sections of text and CSV.
 //!
 //! Lines of the text begin with a tab and part their cells by tabs; loggers of some versions put a time and a file
-//! before that. In CSV, commas within types stand as they are, and those within names became tabs, so that cells
+//! before that. Terminals that text is copied from, and `expand`, make blanks of the tabs; there headings are known by
+//! their brackets, and cells as in CSV by the numbers between type and name. In CSV, commas within types stand as they are, and those within names became tabs, so that cells
 //! are found by the numbers between the two.
 
 use opscope_trace::{LossKind, Trace};
@@ -17,23 +18,38 @@ const MEAN: [&str; 2] = ["avg ms", "avg_ms"];
 const CALLS: &str = "times called";
 const MEMORY: &str = "mem kb";
 
+/// The separators of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Tabs,
+    Blanks,
+    Csv,
+}
+
 /// A line of headings.
 struct Columns {
-    is_csv: bool,
+    form: Form,
     names: Vec<String>,
 }
 
 impl Columns {
     /// The columns of a line, if it is one of a run's order: the summary by type has no names.
     fn of(line: &str) -> Option<Self> {
-        let is_csv = !line.contains('\t');
-        let cells = cells(line, is_csv);
+        let form = match line.contains('\t') {
+            true => Form::Tabs,
+            false if line.trim_start().starts_with('[') => Form::Blanks,
+            false => Form::Csv,
+        };
+        let cells = match form {
+            Form::Blanks => line.split(']').map(str::trim).filter(|cell| !cell.is_empty()).collect(),
+            Form::Tabs | Form::Csv => cells(line, form),
+        };
         let bare = |cell: &&str| cell.trim().trim_matches(['[', ']']).to_ascii_lowercase();
         let names: Vec<String> = cells.iter().map(bare).collect();
         let is_it = names.first().is_some_and(|name| name == TYPE)
             && names.last().is_some_and(|name| name == NAME)
             && names.iter().any(|name| MEAN.contains(&name.as_str()));
-        is_it.then_some(Self { is_csv, names })
+        is_it.then_some(Self { form, names })
     }
 
     fn find(&self, names: &[&str]) -> Option<usize> {
@@ -42,9 +58,9 @@ impl Columns {
 
     /// The cells of a row, as many as there are columns.
     fn row<'l>(&self, line: &'l str) -> Option<Vec<std::borrow::Cow<'l, str>>> {
-        let cells = cells(line, self.is_csv);
+        let cells = cells(line, self.form);
         let numbers = self.names.len() - 2;
-        if !self.is_csv {
+        if self.form == Form::Tabs {
             return (cells.len() >= self.names.len()).then(|| {
                 let (first, last) = cells.split_at(self.names.len() - 1);
                 first.iter().map(|cell| (*cell).into()).chain([last.join("\t").into()]).collect()
@@ -58,18 +74,22 @@ impl Columns {
             row == numbers
         })?;
         let begin = end + 1 - numbers;
-        let (op_type, name) =
-            (cells[..begin].join(","), cells[begin + numbers..].join(",").replace('\t', ","));
+        let (op_type, name) = (&cells[..begin], &cells[begin + numbers..]);
+        let (op_type, name) = match self.form {
+            Form::Csv => (op_type.join(","), name.join(",").replace('\t', ",")),
+            Form::Tabs | Form::Blanks => (op_type.join(" "), name.join(" ")),
+        };
         let between = cells[begin..begin + numbers].iter().map(|cell| (*cell).into());
         Some([op_type.into()].into_iter().chain(between).chain([name.into()]).collect())
     }
 }
 
 /// The cells of a line; what a logger puts before the first tab is none.
-fn cells(line: &str, is_csv: bool) -> Vec<&str> {
-    match is_csv {
-        true => line.split(',').collect(),
-        false => line.split('\t').skip(1).collect(),
+fn cells(line: &str, form: Form) -> Vec<&str> {
+    match form {
+        Form::Csv => line.split(',').collect(),
+        Form::Tabs => line.split('\t').skip(1).collect(),
+        Form::Blanks => line.split_whitespace().collect(),
     }
 }
 
@@ -161,7 +181,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         } else if let Some(found) = Columns::of(line) {
             columns = Some(found);
         } else if let Some(columns) = columns.as_ref().filter(|_| section == Section::RunOrder) {
-            if line.trim().is_empty() || (!columns.is_csv && !line.contains('\t')) {
+            if line.trim().is_empty() || (columns.form == Form::Tabs && !line.contains('\t')) {
                 continue;
             }
             if is_within {
@@ -225,6 +245,36 @@ mod tests {
         assert_eq!(row[7], "Delegate/Convolution (NHWC, F32) IGEMM:0");
         assert!(columns.row("SOFTMAX,0.2").is_none());
         assert!(columns.row("").is_none());
+    }
+
+    #[test]
+    fn blanks_in_place_of_tabs_change_nothing() {
+        let text = "\
+Profiling Info for Regular Benchmark Runs:\n\
+============================== Run Order ==============================\n\
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]\n\
+\t Convolution (NHWC) IGEMM\t    0.250\t    0.500\t 66.667%\t 66.667%\t     0.000\t        1\t[a, b]:0\n\
+\t                 SOFTMAX\t    0.150\t    0.250\t 33.333%\t100.000%\t     4.000\t        1\t[out]:1\n\
+\n\
+============================== Top by Computation Time ==============================\n\
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]\n\
+\t Convolution (NHWC) IGEMM\t    0.250\t    0.500\t 66.667%\t 66.667%\t     0.000\t        1\t[a, b]:0\n\
+Number of nodes executed: 2\n";
+        let rows = |text: &str| {
+            assert!(looks_like(text.as_bytes()), "{text}");
+            let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+            assert_eq!(trace.losses.len(), 0, "{text}");
+            let name = |id| trace.strings.get(id).to_owned();
+            let rows: Vec<_> = (trace.tasks.iter())
+                .map(|(_, task)| (task.operator.unwrap(), task.duration))
+                .map(|(operator, time)| (trace.operators.get(operator), time))
+                .map(|(operator, time)| (name(operator.name), name(operator.op_type), time.0))
+                .collect();
+            rows
+        };
+        let expanded = text.replace('\t', "    ");
+        assert_eq!(rows(&expanded), rows(text));
+        assert_eq!(rows(text).len(), 2);
     }
 
     #[test]

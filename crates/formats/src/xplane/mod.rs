@@ -19,11 +19,11 @@
 //! Lines that only group or repeat events of others are counted as such.
 
 mod event;
-mod meaning;
+pub(crate) mod meaning;
 mod metadata;
 mod part;
 mod read;
-mod stat;
+pub(crate) mod stat;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! A node, with the sizes of what it reads and writes.
 
-use opscope_trace::DataType;
+use opscope_trace::{DataType, Reads};
 
 use crate::graph::{Graph, Node, ValueId};
 use crate::provenance::Provenance;
@@ -66,22 +66,19 @@ impl<'a> Costed<'a> {
         if self.runs_graphs() {
             return None;
         }
-        let picked_from: &[usize] = match (self.node.domain, self.node.op_type) {
-            ("", "Shape" | "Size" | "Constant") => return Some(0),
-            ("", "Gather" | "GatherElements" | "GatherND" | "Slice" | "Compress") => &[0],
-            ("com.microsoft", "EmbedLayerNormalization") => &[2, 3, 4],
-            _ => &[],
-        };
-        let picked_from: Vec<ValueId> =
-            picked_from.iter().filter_map(|input| self.node.input(*input)).collect();
-        let output = self.node.output(0).and_then(|id| self.bytes(id));
-        let mut total = 0u64;
-        for value in self.distinct_reads() {
-            let bytes = self.bytes(value);
-            let read = if picked_from.contains(&value) { bytes?.min(output?) } else { bytes? };
-            total = total.checked_add(read)?;
+        let reads = Reads::of_type(self.node.op_type);
+        if reads == Reads::Nothing {
+            return Some(0);
         }
-        Some(total)
+        let output = self.node.output(0).and_then(|id| self.bytes(id));
+        let place_of = |value: ValueId| {
+            let mut inputs = self.node.inputs.iter();
+            // One that is read from outside of the node has no place.
+            inputs.position(|input| *input == Some(value)).unwrap_or(usize::MAX)
+        };
+        self.distinct_reads().into_iter().try_fold(0_u64, |total, value| {
+            total.checked_add(reads.of_input(place_of(value), self.bytes(value)?, output)?)
+        })
     }
 
     pub fn bytes_written(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Basis, Change, Comparison, Group, Member, Step, What};
+use opscope_analyze::{Basis, Change, Comparison, Group, Member, SpanBasis, Step, What};
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Nanoseconds, units};
 use serde_json::{Value, json};
@@ -95,6 +95,16 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     if let Some(alone) = alone {
         lines.push(say!(
             "{alone} durations and no starts: nothing is known of the time between operators there."
+        ));
+    }
+    let of_device = |basis: SpanBasis| comparison.basis == Basis::Iterations && basis != SpanBasis::Recorded;
+    let (a, b) = comparison.iteration_basis;
+    let sides = [("A", a), ("B", b)].into_iter().filter(|(_, basis)| of_device(*basis)).map(|(side, _)| side);
+    let sides: Vec<&str> = sides.collect();
+    if !sides.is_empty() {
+        lines.push(say!(
+            "The iterations of {} last until the device has run them; the host went on to the next before.",
+            sides.join(word(" and of "))
         ));
     }
     for suspect in &comparison.suspects {

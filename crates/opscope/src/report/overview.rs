@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query, is_work};
+use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query, SpanBasis, is_work};
 use opscope_say::{say, word};
 use opscope_trace::{Nanoseconds, Trace, units};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
                 0 => say!("{wall} from the first operator to the last"),
                 1 => say!("{wall} in {}", single_iteration(trace, overview)),
                 number => say!("{wall} an iteration, the mean of {number}"),
-            },
+            } + &basis(overview),
         );
         line(
             "busy",
@@ -89,6 +89,16 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
     }
     text.push_str(&few_losses(trace));
     text
+}
+
+/// Whose iterations the wall time is of, where that of the host is another.
+fn basis(overview: &Overview) -> String {
+    let Some(host) = overview.host_wall.map(units::duration) else { return String::new() };
+    match overview.basis {
+        SpanBasis::Recorded => String::new(),
+        SpanBasis::Device => say!(", as the device ran it; {host} on the host, which was ahead"),
+        SpanBasis::HostAndDevice => say!(", until all of it had run; {host} on the host"),
+    }
 }
 
 /// A number of executions beside times of an average iteration.
@@ -215,6 +225,7 @@ pub fn overview_json(trace: &Trace, overview: &Overview) -> Value {
         "summed_runs": trace.run.summed_runs,
         "times": trace.run.layer_times.caveat(),
         "wall_ns": placed(overview.wall),
+        "host_wall_ns": overview.host_wall.map(|wall| wall.0),
         "busy_ns": placed(overview.busy),
         "idle_ns": placed(overview.idle()),
         "operator_time_ns": overview.operator_time.0,

@@ -83,6 +83,8 @@ fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>]) {
             (peak, most) = (place, total);
         }
     }
+    // Without addresses nobody knows which bytes were given back.
+    let has_addresses = steps.iter().any(|step| !step.told.address.is_empty());
     let mut held: HashMap<Option<StringId>, Held> = HashMap::new();
     let mut live: HashMap<&[u8], (f64, Option<StringId>)> = HashMap::new();
     for (place, Step { owner, told, .. }) in steps.iter().enumerate() {
@@ -123,14 +125,14 @@ fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>]) {
         let topic = FigureTopic::PeakMemory;
         let about = FigureSubject { topic, source: SOURCE, step: device, subject, part: "" };
         let figures = [
-            ("held at the peak", "B", Some(at_peak)),
+            ("held at the peak", "B", Some(at_peak).filter(|_| has_addresses)),
             ("taken", "B", taken),
             ("allocations", "", allocations),
         ];
         trace.push_figures(about, &figures);
     };
     // The profiler began when some was there already.
-    if most - known >= 1.0 {
+    if has_addresses && most - known >= 1.0 {
         row("from before the recording", most - known, None, None);
     }
     for (name, Held { at_peak, taken, allocations }) in &rows {

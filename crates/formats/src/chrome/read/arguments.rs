@@ -25,7 +25,9 @@ impl<'a> Arguments<'a> {
         scanner.entries("an object of arguments", |scanner, name| {
             let details = &mut self.details;
             match name.bytes {
-                b"correlation" | b"connection_id" | b"corr_id" => details.link = nonzero(scanner.value()?),
+                b"correlation" | b"correlation_id" | b"connection_id" | b"corr_id" => {
+                    details.link = nonzero(scanner.value()?)
+                }
                 b"External id" | b"external id" => details.external = nonzero(scanner.value()?),
                 b"stream" | b"Physic Stream Id" | b"Stream Id" | b"stream id" | b"queue" => {
                     details.stream = number(scanner.value()?).unwrap_or(Details::NO_STREAM);
@@ -34,13 +36,14 @@ impl<'a> Arguments<'a> {
                 b"Model Id" | b"model id" => details.model = small(scanner.value()?),
                 // Kineto counts the collectives of a group.
                 b"Task Id" | b"task id" | b"Seq" => details.task = small(scanner.value()?),
-                b"iteration" | b"Iteration ID" => details.iteration = small(scanner.value()?),
+                b"iteration" | b"Iteration ID" | b"step_num" => details.iteration = small(scanner.value()?),
                 b"warm_up" => details.warm_up = scanner.value()? == b"true",
                 b"wait_ns" => details.wait = decimal::whole(scanner.value()?).unwrap_or(Details::NO_WAIT),
-                b"Task Type" | b"task type" | b"unit" | b"Unit" | b"level" | b"event_type" => {
+                b"Task Type" | b"task type" | b"unit" | b"Unit" | b"level" | b"event_type"
+                | b"hlo_category" => {
                     self.kind = scanner.value()?;
                 }
-                b"domain" | b"task" | b"op" | b"OP Type" => self.word = scanner.value()?,
+                b"domain" | b"task" | b"op" | b"OP Type" | b"hlo_op" => self.word = scanner.value()?,
                 b"type"
                 | b"model"
                 | b"inputs"

@@ -5,10 +5,11 @@ use std::num::NonZeroU64;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, ByteMap, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap,
-    Operator, OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, TaskId, ThreadId, Trace,
+    Operator, OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
 };
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Text};
+use super::executed::Executed;
 use super::lanes::{Lane, LaneId};
 use super::problems::Problems;
 use super::signature;
@@ -85,12 +86,10 @@ pub struct Builder<'a> {
     pub(super) zero: i64,
     /// The calls by the number that the tasks name which they launched.
     pub(super) calls_by_link: NumberMap<NonZeroU64, ApiCallId>,
-    /// The name and description of operators by the number that their kernels name.
-    pub(super) operators_by_external: NumberMap<NonZeroU64, (StringId, Raw<'a>)>,
+    /// The host's operators that tasks of the device execute.
+    pub(super) executed: Executed<'a>,
     /// The names of devices, by their number.
     pub(super) device_names: HashMap<u32, String>,
-    /// Tasks with the numbers of what they belong to, where that has not come yet.
-    loose_tasks: Vec<(TaskId, Option<NonZeroU64>, Option<NonZeroU64>)>,
     operators: ByteMap<OperatorKey<'a>, OperatorId>,
     /// The operators that were asked for last, each in the place of its name: slices mostly repeat few of them.
     recent_operators: Vec<Option<(OperatorKey<'a>, OperatorId)>>,
@@ -132,9 +131,8 @@ impl<'a> Builder<'a> {
             problems: Problems::default(),
             zero: 0,
             calls_by_link: NumberMap::default(),
-            operators_by_external: NumberMap::default(),
+            executed: Executed::default(),
             device_names: HashMap::new(),
-            loose_tasks: Vec::new(),
             operators: ByteMap::default(),
             recent_operators: vec![None; RECENT_OPERATORS],
         }
@@ -227,24 +225,9 @@ impl<'a> Builder<'a> {
         let is_complete = self.tie(&mut task, link, external);
         let task = self.trace.tasks.push(task);
         if !is_complete {
-            self.loose_tasks.push((task, link, external));
+            self.executed.wait(task, link, external);
         }
         Row::Task(task)
-    }
-
-    /// Ties a task to the call that launched it and to the operator that it executes, and tells
-    /// whether both are known by now.
-    fn tie(&mut self, task: &mut Task, link: Option<NonZeroU64>, external: Option<NonZeroU64>) -> bool {
-        if task.launched_by.is_none() {
-            task.launched_by = link.and_then(|link| self.calls_by_link.get(&link).copied());
-        }
-        if task.operator.is_none() {
-            let described = external.and_then(|external| self.operators_by_external.get(&external));
-            task.operator = described.copied().map(|(name, signature)| {
-                self.operator(OperatorKey { name, op_type: name, model: None, signature })
-            });
-        }
-        (link.is_none() || task.launched_by.is_some()) && (external.is_none() || task.operator.is_some())
     }
 
     /// Adds a range of a lane's thread.
@@ -282,15 +265,6 @@ impl<'a> Builder<'a> {
         });
         self.recent_operators[place] = Some((key, operator));
         operator
-    }
-
-    /// Ties those tasks that stand in the file before what they belong to.
-    pub(super) fn tie_loose_tasks(&mut self) {
-        for (id, link, external) in std::mem::take(&mut self.loose_tasks) {
-            let mut task = self.trace.tasks.get(id);
-            self.tie(&mut task, link, external);
-            self.trace.tasks.set(id, task);
-        }
     }
 }
 

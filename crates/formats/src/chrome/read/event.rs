@@ -189,7 +189,8 @@ impl<'a> Event<'a> {
     }
 
     /// PyTorch writes the state of its allocators as marks: `Device Type` is 0 for the host,
-    /// `Total Allocated` and `Total Reserved` are bytes.
+    /// `Total Allocated` and `Total Reserved` are bytes, which versions before 1.10 don't tell: each mark has the bytes
+    /// that were taken or given back then.
     fn store_memory(&self, chunk: &mut Chunk<'a>, time: i64) -> Result<(), LossKind> {
         let (mut on_host, mut device) = (false, Raw::default());
         let (mut bytes, mut address, mut allocated) = (None, Raw::default(), None);
@@ -206,7 +207,7 @@ impl<'a> Event<'a> {
             let lane = self.lane(chunk);
             chunk.allocations.push(Allocation { lane, time, bytes, address, device: id, allocated });
         }
-        let mut found = false;
+        let mut found = bytes.is_some_and(f64::is_finite);
         self.each_argument(|name, argument| {
             if matches!(name, b"Total Allocated" | b"Total Reserved")
                 && let Some(value) = float(argument)

@@ -6,6 +6,7 @@ use opscope_trace::{ApiLevel, DeviceKind, ExecutionUnit, Iteration, RangeKind, S
 
 use super::builder::{Builder, Item, OperatorKey};
 use super::document::Document;
+use super::executed::OperatorCall;
 use super::signature;
 use super::text::{Raw, small_number, text_of, unquoted};
 use crate::json::Scanner;
@@ -159,10 +160,12 @@ fn operator<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
         let stream = builder.host_stream(item.lane);
         return builder.task(item, Some(stream), ExecutionUnit::Cpu, Some(operator));
     }
-    if let Some(external) = item.details.external {
-        builder.operators_by_external.insert(external, (item.name, item.signature));
+    let row = builder.call(item, item.name, ApiLevel::Framework);
+    if let Row::Call(call) = row {
+        let operator = OperatorCall { call, name: item.name, signature: item.signature };
+        builder.executed.add(operator, item.details.external);
     }
-    builder.call(item, item.name, ApiLevel::Framework)
+    row
 }
 
 fn device_task<'a>(builder: &mut Builder<'a>, item: &Item<'a>, class: Class) -> Row {

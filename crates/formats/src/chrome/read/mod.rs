@@ -30,6 +30,7 @@ pub mod dialect;
 mod document;
 mod edges;
 mod event;
+mod executed;
 mod kineto;
 mod lanes;
 mod members;
@@ -38,6 +39,7 @@ mod parts;
 mod problems;
 mod signature;
 mod text;
+mod xla;
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ use document::End;
 use lanes::Lanes;
 use own::Own;
 use parts::Division;
+use xla::Xla;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use chunk::{
@@ -132,7 +135,7 @@ pub(crate) fn make_trace(
     let mut builder = Builder::new(of_file);
     kineto::begin(&mut builder, document);
     let about = AboutFile { document: &*document, lanes: &lanes };
-    let mut dialects = [&Own as &dyn Dialect].into_iter().chain(vendors.iter().copied());
+    let mut dialects = [&Own as &dyn Dialect, &Xla].into_iter().chain(vendors.iter().copied());
     let dialect = dialects.find_map(|dialect| dialect.begin(&about, &mut builder));
     let mut dialect = dialect.unwrap_or_else(|| Box::new(Plain));
     members::enter(&mut builder.trace, document, |member| dialect.has_read(member));

@@ -57,6 +57,9 @@ const PRINCIPAL_TABLES: [&str; 9] = [
     "MPI_P2P_EVENTS",
 ];
 
+/// Tables that every export has, also that of a recording without events.
+const OWN_TABLES: [&str; 2] = ["TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV"];
+
 const TABLES: Tables = Tables {
     names: "of Nsight Systems (CUPTI_ACTIVITY_KIND_*, NVTX_EVENTS)",
     are_in: has_principal_table,
@@ -96,5 +99,7 @@ pub fn read_bytes(bytes: &[u8], path: &Path, stop: &Stop) -> Result<Trace, ReadE
 /// Texts alone could be anybody's, and so could one of the tables.
 fn has_principal_table(database: &Connection) -> bool {
     let has_time = |table: &str| columns(database, table).iter().any(|column| column == "start");
-    !columns(database, "StringIds").is_empty() && PRINCIPAL_TABLES.iter().any(|table| has_time(table))
+    let has = |table: &str| !columns(database, table).is_empty();
+    has("StringIds")
+        && (PRINCIPAL_TABLES.iter().any(|table| has_time(table)) || OWN_TABLES.iter().all(|table| has(table)))
 }

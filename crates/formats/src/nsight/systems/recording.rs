@@ -241,7 +241,8 @@ pub fn process_of(global: u64) -> u32 {
     (global >> 24) as u32 & 0xff_ffff
 }
 
-/// The words for CUPTI's kinds of copies (`CUpti_ActivityMemcpyKind`).
+/// The words for kinds of copies: CUPTI's (`CUpti_ActivityMemcpyKind`), and those that Nsight Systems numbers behind them
+/// (`ENUM_CUDA_MEMCPY_OPER`).
 pub fn copy_word(kind: Option<i64>) -> &'static str {
     match kind {
         Some(1) => "memcpy host to device",
@@ -254,6 +255,10 @@ pub fn copy_word(kind: Option<i64>) -> &'static str {
         Some(8) => "memcpy device to device",
         Some(9) => "memcpy host to host",
         Some(10) => "memcpy peer to peer",
+        // Pages that the driver moves, which no program asked for.
+        Some(11) => "memcpy host to device (unified memory)",
+        Some(12) => "memcpy device to host (unified memory)",
+        Some(13) => "memcpy device to device (unified memory)",
         _ => "memcpy",
     }
 }

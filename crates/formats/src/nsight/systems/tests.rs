@@ -201,6 +201,30 @@ fn what_lacks_columns_texts_or_times_is_counted_and_the_rest_kept() {
 }
 
 #[test]
+fn copies_of_unified_memory_have_their_direction() {
+    let trace = read(&format!(
+        "{TEXTS} CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, streamId INT, copyKind INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, 7, 11), (3, 4, 0, 7, 12), (5, 6, 0, 7, 13), (7, 8, 0, 7, 99);"
+    ));
+    let names: Vec<_> = trace.tasks.name().iter().map(|name| trace.strings.get(*name)).collect();
+    let [to_device, to_host, between] = ["host to device", "device to host", "device to device"]
+        .map(|it| format!("memcpy {it} (unified memory)"));
+    assert_eq!(names, [&to_device, &to_host, &between, "memcpy"]);
+}
+
+#[test]
+fn an_export_without_events_is_one_of_nsight_systems() {
+    let empty = database(
+        "CREATE TABLE StringIds (id INT, value TEXT); CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);
+         CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT, utcTime TEXT);
+         INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '');",
+    );
+    assert!(looks_like(empty.path()));
+    let trace = read_file(empty.path(), &Stop::default()).expect("an export");
+    assert_eq!((trace.tasks.len(), trace.clock.unix_zero), (0, Some(1_700_000_000_000_000_000)));
+}
+
+#[test]
 fn other_databases_are_none_and_one_that_is_cut_off_says_so() {
     let none = database("CREATE TABLE StringIds (id INT, value TEXT); CREATE TABLE x (start INT);");
     assert!(!looks_like(none.path()) && read_file(none.path(), &Stop::default()).is_err());

@@ -46,11 +46,11 @@ Rates, and what --roofline adds, are by total or kernel time; with --time wait t
 
 A row is an operator, or what --group-by puts together. Times, operations and bytes are those of an
 average iteration, and with --group-by iteration those of each: warm-up iterations and what lies
-outside of all are left out, unless --iteration says otherwise. Iterations are counted from 1, as the
-vendor's tools count them. --agg typical takes the median of the iterations in place of their average, as
-opscope run does, so that one disturbed iteration doesn't count; its other figures are of the single
-executions. --min-time and --max-time are about an operator's time in an average iteration. Tasks that only wait or handle streams are no
-operators; --unit control shows them.
+outside of all are left out, unless --iteration says otherwise. Iterations have the numbers that
+the file tells, else they are counted from 1, as the vendor's tools count them. --agg typical takes the median
+of the iterations in place of their average, as opscope run does, so that one disturbed iteration doesn't
+count; its other figures are of the single executions. --min-time and --max-time are about an operator's time in
+an average iteration. Tasks that only wait or handle streams are no operators; --unit control shows them.
 
 --host shows all calls of the whole profile: those while inferences run (steady-state), and those
 before, after, or that load something (one-off). With --iteration it shows the calls that ran then.

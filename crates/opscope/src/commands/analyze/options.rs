@@ -39,7 +39,7 @@ pub struct Choice {
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     max_time: Option<Nanoseconds>,
 
-    /// Iterations by number, from 1: N, A..B with both included, or all, which takes the whole profile
+    /// Iterations by number, the file's own or from 1: N, A..B with both included, or all, which takes the whole profile
     #[arg(long, value_name = "N|A..B|all", value_parser = parse_iterations)]
     iteration: Option<Iterations>,
 

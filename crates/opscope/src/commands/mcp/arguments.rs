@@ -94,7 +94,7 @@ pub struct AnalyzeArguments {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "String")]
     pub max_time: Option<String>,
-    /// Iterations by number from 1: 3, 3..5, or all for the whole profile; the measured ones without it
+    /// Iterations by number, the file's own or from 1: 3, 3..5, or all for the whole profile; the measured ones without it
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "String")]
     pub iteration: Option<String>,

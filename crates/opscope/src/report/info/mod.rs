@@ -8,9 +8,10 @@ use std::path::Path;
 
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
+use opscope_formats::rocm;
 use opscope_model::{Dim, Model, ModelKind, Provenance, StatedValue};
 use opscope_say::{say, sentence, word};
-use opscope_trace::{Attribution, DataType, FactValue, ProfileFormat, Trace, units};
+use opscope_trace::{Attribution, DataType, FactValue, FigureTopic, ProfileFormat, StringId, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
@@ -382,6 +383,12 @@ fn of_tasks(trace: &Trace, facts: &mut Facts) {
     facts.add("operators", "operators", format!("{}{named}", trace.operators.len()), value);
 }
 
+/// Files that only sum up, but for those of Ascend devices.
+enum Summed {
+    Samples,
+    OfAmd,
+}
+
 /// Parts of a profile that one might look for in vain.
 fn missing(trace: &Trace, facts: &mut Facts) {
     if trace.tasks.is_empty() && trace.api_calls.is_empty() && !trace.figures.is_empty() {
@@ -390,8 +397,20 @@ fn missing(trace: &Trace, facts: &mut Facts) {
                    database, kernel_details.csv or op_summary_*.csv",
         );
         let of_phones = matches!(trace.run.format, Some(ProfileFormat::Ncnn | ProfileFormat::Mnn));
-        let all =
-            if of_phones { word("tasks, calls: this text tells times of whole networks") } else { of_ascend };
+        let is_of = |(topic, source): (&FigureTopic, &StringId)| match topic {
+            FigureTopic::Function => Some(Summed::Samples),
+            _ if trace.strings.get(*source) == rocm::SOURCE => Some(Summed::OfAmd),
+            _ => None,
+        };
+        let all = match trace.figures.topic().iter().zip(trace.figures.source()).find_map(is_of) {
+            _ if of_phones => word("tasks, calls: this text tells times of whole networks"),
+            Some(Summed::Samples) => word("tasks, calls, times: samples tell how often, and not when"),
+            Some(Summed::OfAmd) => word(
+                "tasks, calls, times: this table only sums up; give the folder that it is in, or its \
+                       *_kernel_trace.csv or *_api_trace.csv",
+            ),
+            None => of_ascend,
+        };
         facts.missing.push(all.to_owned());
         return;
     }

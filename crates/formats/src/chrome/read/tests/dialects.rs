@@ -333,3 +333,72 @@ fn a_kernel_of_nccl_is_the_collective_that_it_tells() {
     assert_eq!(remark("distributedInfo.pg_config"), Some(r#"[{"pg_name": "7"}]"#));
     assert_eq!(losses(&trace), [] as [&str; 0]);
 }
+
+#[test]
+fn memory_marks_of_old_versions_tell_who_took_memory_and_no_more() {
+    let memory = |ts: u32, bytes: i32| {
+        format!(
+            r#"{{"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": {ts},
+                "args": {{"Device Type": 0, "Device Id": -1, "Bytes": {bytes}}}}}"#
+        )
+    };
+    let operator =
+        r#"{"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 1, "tid": 1, "ts": 5, "dur": 90}"#;
+    let kernel =
+        r#"{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5, "dur": 9, "args": {}}"#;
+    let events = [operator.to_owned(), kernel.to_owned(), memory(10, 64), memory(20, 16), memory(30, -64)];
+    let trace =
+        read(format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(",")).as_bytes()).unwrap();
+    assert_eq!(losses(&trace), [] as [&str; 0]);
+    let figures: Vec<_> = (trace.figures.iter())
+        .map(|(_, row)| (trace.strings.get(row.subject), trace.strings.get(row.name), row.value))
+        .collect();
+    // Without addresses it isn't known what the negative number gave back.
+    assert_eq!(figures, [("aten::empty", "taken", 80.0), ("aten::empty", "allocations", 2.0)]);
+}
+
+/// Four kernels whose number of the launch is also that of an operator: that in which it lies, one before it, and one
+/// that nobody has; the fourth isn't tied to a launch.
+fn kernels(external: [u32; 4]) -> String {
+    let span = |name: &str, category: &str, ts: u32, dur: u32, more: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 1, "tid": 1, "ts": {ts}, "dur": {dur}, "args": {{{more}}}}}"#
+        )
+    };
+    let operator = |name, ts, dur, id: u32| span(name, "cpu_op", ts, dur, &format!(r#""External id": {id}"#));
+    let launch =
+        |ts, id: u32| span("cudaLaunchKernel", "cuda_runtime", ts, 2, &format!(r#""correlation": {id}"#));
+    let kernel = |ts, link: u32, external: u32| {
+        let more = format!(r#""correlation": {link}, "External id": {external}, "device": 0, "stream": 7"#);
+        span("gemm", "kernel", ts, 10, &more)
+    };
+    let events = [
+        operator("aten::empty_strided", 10, 5, 21),
+        operator("aten::to", 20, 60, 1),
+        operator("aten::copy_", 30, 20, 2),
+        launch(35, 20),
+        launch(40, 21),
+        operator("aten::mul", 60, 10, 3),
+        launch(65, 22),
+        kernel(100, 20, external[0]),
+        kernel(110, 21, external[1]),
+        kernel(120, 22, external[2]),
+        kernel(130, 99, external[3]),
+    ];
+    format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(","))
+}
+
+#[test]
+fn kernels_are_of_an_operator_only_where_they_were_launched_within_it() {
+    let operators = |external| {
+        let trace = read(kernels(external).as_bytes()).unwrap();
+        let name = |operator: Option<_>| {
+            operator.map(|id| trace.strings.get(trace.operators.get(id).name).to_owned()).unwrap_or_default()
+        };
+        trace.tasks.operator().iter().map(|operator| name(*operator)).collect::<Vec<_>>()
+    };
+    // As profilers mean it.
+    assert_eq!(operators([2, 2, 3, 3]), ["aten::copy_", "aten::copy_", "aten::mul", "aten::mul"]);
+    // Numbers of launches: the second is another operator's, and so may be the fourth, of which nothing is known.
+    assert_eq!(operators([20, 21, 22, 21]), ["aten::copy_", "aten::copy_", "aten::mul", ""]);
+}

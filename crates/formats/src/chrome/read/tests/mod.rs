@@ -3,6 +3,7 @@
 mod damage;
 mod dialects;
 mod own;
+mod xla;
 
 use opscope_trace::*;
 
