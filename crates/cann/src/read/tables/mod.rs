@@ -16,6 +16,7 @@
 
 pub(super) mod caches;
 pub(super) mod complete;
+mod covered;
 pub(super) mod join;
 mod kernels;
 mod known_ranges;
