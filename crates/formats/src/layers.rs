@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use opscope_trace::{
     ApiCall, ApiLevel, DataType, DeviceKind, ExecutionUnit, Iteration, IterationId, LossKind, Losses,
     ModelId, Nanoseconds, Operator, OperatorId, Places, ProfileFormat, StreamId, StringId, Task, TaskId,
-    Tensor, ThreadId, TimeBasis, Trace,
+    Tensor, ThreadId, TimeBasis, Trace, reads_shapes_only,
 };
 
 /// Times of a file in the unit of its own, in nanoseconds; `None` for what is no time: not finite, negative, or
@@ -173,7 +173,10 @@ impl Layers {
             ..Operator::new(name, op_type)
         };
         if input_count + output_count > 0 {
-            operator.bytes_read = trace.tensor_bytes(operator.inputs());
+            operator.bytes_read = match reads_shapes_only(&layer.op_type) {
+                true => Some(0),
+                false => trace.tensor_bytes(operator.inputs()),
+            };
             operator.bytes_written = trace.tensor_bytes(operator.outputs());
         }
         let id = trace.operators.push(operator);

@@ -85,7 +85,7 @@ pub use loss_kind::{LossKind, LossScope, LossSource, Severity};
 pub use metric::{Metric, MetricId, MetricTable, Reading, ReadingId, ReadingTable};
 pub use model::{Model, ModelId, ModelTable};
 pub use numbers::{ByteMap, NumberHasher, NumberMap, NumberSet, Seeded};
-pub use operator::{Attribution, Operator, OperatorId, OperatorTable};
+pub use operator::{Attribution, Operator, OperatorId, OperatorTable, reads_shapes_only};
 pub use places::Places;
 pub use pool::{Pool, Span};
 pub use process::{Process, ProcessId, ProcessTable, Thread, ThreadId, ThreadTable};

@@ -110,7 +110,49 @@ impl Operator {
     }
 }
 
+/// Whether operators of a type take nothing of their inputs but shapes, so that they read no data: those that fill a
+/// tensor as large as their input, and those that tell its sizes. Vendors differ in cases and underscores
+/// (`ZerosLike`, `ZEROS_LIKE`), and frameworks have a name space before it (`aten::zeros_like`).
+pub fn reads_shapes_only(op_type: &str) -> bool {
+    const TYPES: [&str; 14] = [
+        "zeroslike",
+        "oneslike",
+        "fulllike",
+        "emptylike",
+        "eyelike",
+        "randomnormallike",
+        "randomuniformlike",
+        "randlike",
+        "randnlike",
+        "shape",
+        "shapen",
+        "shapeof",
+        "size",
+        "rank",
+    ];
+    let own = op_type.rsplit("::").next().unwrap_or(op_type);
+    let letters = || own.bytes().filter(|letter| *letter != b'_').map(|letter| letter.to_ascii_lowercase());
+    TYPES.iter().any(|known| letters().eq(known.bytes()))
+}
+
 fn run(first: Option<TensorId>, count: u32) -> impl ExactSizeIterator<Item = TensorId> {
     let (start, count) = first.map_or((0, 0), |first| (first.index(), count as usize));
     (start..start + count).map(TensorId::from_index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_that_only_write_or_tell_sizes_are_known_in_all_spellings() {
+        for op_type in
+            ["ZerosLike", "OnesLike", "ZEROS_LIKE", "aten::zeros_like", "Shape", "ShapeN", "ShapeOf"]
+        {
+            assert!(reads_shapes_only(op_type), "{op_type}");
+        }
+        for op_type in ["Fill", "Range", "Reshape", "Resize", "Like", "", "Tril", "Size2"] {
+            assert!(!reads_shapes_only(op_type), "{op_type}");
+        }
+    }
 }

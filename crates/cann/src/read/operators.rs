@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ModelId, Operator, OperatorId, StringId, StringTable, Tensor, TensorId, Trace};
+use opscope_trace::{
+    ModelId, Operator, OperatorId, StringId, StringTable, Tensor, TensorId, Trace, reads_shapes_only,
+};
 
 use crate::vocabulary;
 
@@ -61,12 +63,15 @@ fn enter(trace: &mut Trace, texts: &StringTable, described: &Described) -> Opera
     trace.operators.push(operator)
 }
 
-/// The operator with the bytes of its inputs and outputs, where these were described.
+/// The operator with the bytes that it reads of its inputs and writes of its outputs, where these were described.
 pub(crate) fn with_bytes(trace: &Trace, operator: Operator) -> Operator {
     if operator.input_count + operator.output_count == 0 {
         return operator;
     }
-    let bytes_read = trace.tensor_bytes(operator.inputs());
+    let bytes_read = match reads_shapes_only(trace.strings.get(operator.op_type)) {
+        true => Some(0),
+        false => trace.tensor_bytes(operator.inputs()),
+    };
     Operator { bytes_read, bytes_written: trace.tensor_bytes(operator.outputs()), ..operator }
 }
 
@@ -128,6 +133,22 @@ mod tests {
         assert_eq!(tensors("\"\"", "INT64", "ND"), ["int64 Some([]) ND"]);
         assert_eq!(tensors("", "FLOAT;FLOAT", ""), ["float32 None -", "float32 None -"]);
         assert_eq!(tensors("1,x", "FLOAT", "ND"), ["float32 Some([1, -1]) ND"]);
+    }
+
+    #[test]
+    fn operators_that_fill_a_tensor_as_large_as_their_input_read_nothing_of_it() {
+        let (mut trace, mut texts, mut operators) =
+            (Trace::new(), StringTable::default(), Operators::default());
+        let (shapes, types, formats) = (texts.intern("\"1024\""), texts.intern("FLOAT"), texts.intern("ND"));
+        let side = Side { shapes, types, formats };
+        for (op_type, read) in [("ZerosLike", 0), ("OnesLike", 0), ("Tril", 4_096)] {
+            let name = texts.intern(op_type);
+            let described =
+                Described { model: None, name, op_type: name, inputs: side, outputs: side, dynamic: None };
+            let id = operators.find(&mut trace, &texts, described);
+            let operator = trace.operators.get(id);
+            assert_eq!((operator.bytes_read, operator.bytes_written), (Some(read), Some(4_096)), "{op_type}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A node, with the sizes of what it reads and writes.
 
-use opscope_trace::DataType;
+use opscope_trace::{DataType, reads_shapes_only};
 
 use crate::graph::{Graph, Node, ValueId};
 use crate::provenance::Provenance;
@@ -67,7 +67,8 @@ impl<'a> Costed<'a> {
             return None;
         }
         let picked_from: &[usize] = match (self.node.domain, self.node.op_type) {
-            ("", "Shape" | "Size" | "Constant") => return Some(0),
+            ("", "Constant") => return Some(0),
+            (_, op_type) if reads_shapes_only(op_type) => return Some(0),
             ("", "Gather" | "GatherElements" | "GatherND" | "Slice" | "Compress") => &[0],
             ("com.microsoft", "EmbedLayerNormalization") => &[2, 3, 4],
             _ => &[],
