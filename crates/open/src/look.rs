@@ -9,6 +9,7 @@ use opscope_formats::encoding::other_encoding;
 use opscope_formats::reading::Stop;
 
 use crate::OpenError;
+use crate::formats::ascend_ranks;
 use crate::head;
 use crate::json_head::JsonHead;
 
@@ -177,6 +178,11 @@ fn describe_folder(path: &Path) -> String {
     if names.iter().any(is_database) {
         return "a folder of what msServiceProfiler collected of a server (make tables and a timeline of it with \
                 'python3 -m ms_service_profiler.parse')"
+            .to_owned();
+    }
+    let is_of_ranks = |folder: &Path| ascend_ranks::NAMES.iter().any(|name| folder.join(name).is_file());
+    if is_of_ranks(path) || is_of_ranks(&path.join(ascend_ranks::FOLDER)) {
+        return "a folder of summaries of several ranks by the Ascend tools (give it to 'opscope cluster')"
             .to_owned();
     }
     PLAIN_FOLDER.to_owned()

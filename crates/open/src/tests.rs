@@ -81,6 +81,42 @@ const KERNELS: &[u8] = b"Device_id,Name,Type,Accelerator Core,Start Time(us),Dur
 const TIMELINE: &[u8] =
     b"{\"traceEvents\": [{\"ph\":\"X\",\"name\":\"x\",\"cat\":\"kernel\",\"ts\":1,\"dur\":2,\"pid\":0,\"tid\":7}]}";
 
+/// A step of two ranks, and of the stage that they are.
+const STEPS_OF_RANKS: &[u8] = b"Step,Type,Index,Computing,Communication(Not Overlapped),Free\n\
+    2,rank,0,75,146,69\n2,rank,1,76,151,67\n2,stage,\"(0, 1)\",76,151,69\n";
+
+const COLLECTIVES_OF_RANKS: &[u8] =
+    b"{\"p2p\": {\"step2\": {\"hcom_send__822_0@7\": {\"0\": {}}}}, \"(0, 1)\": {}}";
+
+fn database_of_ranks() -> Vec<u8> {
+    let file = OneFile::new(b"");
+    let tables = "CREATE TABLE ClusterStepTraceTime (step TEXT, type TEXT, [index] TEXT, computing REAL)";
+    rusqlite::Connection::open(&file.path).unwrap().execute_batch(tables).unwrap();
+    std::fs::read(&file.path).unwrap()
+}
+
+#[test]
+fn summaries_of_several_ranks_are_no_profile_and_the_command_for_them_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, content) in [
+        ("cluster_step_trace_time.csv", STEPS_OF_RANKS.to_vec()),
+        ("cluster_analysis.db", database_of_ranks()),
+        ("cluster_communication.json", COLLECTIVES_OF_RANKS.to_vec()),
+    ] {
+        let results = place.path().join(name.replace('.', "_")).join("cluster_analysis_output");
+        std::fs::create_dir_all(&results).unwrap();
+        let path = results.join(name);
+        std::fs::write(&path, content).unwrap();
+        for path in [results.parent().unwrap(), &results, &path] {
+            let error = open(path).unwrap_err().to_string();
+            assert!(error.contains("several ranks") && error.contains("opscope cluster"), "{error}");
+        }
+        // Beside the profile of a rank they are none.
+        std::fs::write(results.parent().unwrap().join("kernels.csv"), KERNELS).unwrap();
+        assert_eq!(open(results.parent().unwrap()).unwrap().tasks.len(), 1, "{name}");
+    }
+}
+
 #[test]
 fn a_profile_whose_first_record_is_long_is_known() {
     let long = "a".repeat(400_000);
@@ -111,6 +147,10 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
         (other_database(), Ok(&other_database::FORMAT)),
         (ascend_database(), Ok(&ascend_database::FORMAT)),
         (KERNELS.to_vec(), Ok(&ascend_table::FORMAT)),
+        (STEPS_OF_RANKS.to_vec(), Ok(&ascend_ranks::FORMAT)),
+        (database_of_ranks(), Ok(&ascend_ranks::FORMAT)),
+        (COLLECTIVES_OF_RANKS.to_vec(), Ok(&ascend_ranks::FORMAT)),
+        (b"{\"collective\": [[0, 1]], \"p2p\": []}".to_vec(), Ok(&ascend_ranks::FORMAT)),
         (TIMELINE.to_vec(), Ok(&chrome::FORMAT)),
         (timeline, Ok(&chrome::FORMAT)),
         (b"[{\"ph\":\"X\",\"name\":\"model_run\",\"cat\":\"kernel\"}]".to_vec(), Ok(&chrome::FORMAT)),

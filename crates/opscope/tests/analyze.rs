@@ -684,7 +684,8 @@ fn single_operators_are_found_by_their_tables_and_told_what_limits_them() {
     let ratio = "SELECT value FROM task_metrics WHERE metric = 'aiv_mte2_ratio' ORDER BY value DESC LIMIT 1";
     let answer = place.done(&["sql", "kept.db", ratio, "--json"]).json();
     let found = answer["rows"][0]["value"].as_f64().unwrap_or(0.0);
-    assert!((found - 0.82).abs() < 1e-9, "{answer}");
+    // Times have six digits.
+    assert!((found - 0.82).abs() < 1e-4, "{answer}");
     let compared = place.done(&["compare", &folder, "kept.db"]).stdout;
     assert!(compared.contains("1.000x") && compared.contains("4 same"), "{compared}");
     // A list that is cut off is told.

@@ -69,6 +69,39 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
 }
 
 #[test]
+fn of_a_folder_that_is_no_profile_itself_the_one_is_told_that_all_commands_read() {
+    let place = Place::new();
+    let table = "Device_id,Op Name,OP Type,Task Type,Stream ID,Task Start Time(us),Task Duration(us)\n\
+        0,conv,Conv2D,AI_CORE,2,1043640017380.5,5\n";
+    let folders = ["one", "below/deeper/ASCEND_PROFILER_OUTPUT", "several/0/a", "several/1/a", "none/deep"];
+    folders.iter().for_each(|folder| std::fs::create_dir_all(place.path(folder)).expect("a folder"));
+    // A name without a time, so that the folder is no export by itself.
+    place.write("one/op_summary_1.csv", table);
+    place.write("below/deeper/ASCEND_PROFILER_OUTPUT/kernels.csv", table);
+    for (folder, profile) in
+        [("one", "one/op_summary_1.csv"), ("below", "below/deeper/ASCEND_PROFILER_OUTPUT/kernels.csv")]
+    {
+        let told = place.done(&["info", folder, "--json"]).json();
+        assert_eq!(number(&told, "/content/tasks/count"), 1.0, "{told:#}");
+        let relative = profile.strip_prefix(&format!("{folder}/")).expect("a path below");
+        assert_eq!(told["content"]["profile"], relative);
+        let missing = told["missing"].to_string();
+        assert!(!missing.contains("a profile or a model"), "{missing}");
+        assert_eq!(number(&place.done(&["analyze", folder, "--json"]).json(), "/overview/tasks"), 1.0);
+    }
+    for number in [0, 1] {
+        place.write(&format!("several/{number}/a/op_summary_20240101101010.csv"), table);
+    }
+    let told = place.done(&["info", "several"]).stdout;
+    for path in ["0/a", "1/a"] {
+        assert!(told.contains(path), "{told}");
+        place.fails(1, &[path], &["analyze", "several"]);
+    }
+    assert!(!told.contains("a profile or a model"), "{told}");
+    assert!(place.done(&["info", "none"]).stdout.contains("a profile or a model"));
+}
+
+#[test]
 fn folders_and_databases_of_a_real_run_are_known() {
     let Some(folder) = companions::shared("data/ascend-pytorch") else { return };
     let place = Place::new();

@@ -76,6 +76,12 @@ impl Trace {
     }
 
     fn drop_iterations(&mut self, keep: &[bool], detail: &str) {
+        self.retain_iterations(keep);
+        self.count_impossible(LossKind::ImpossibleIteration, keep, detail);
+    }
+
+    /// Keeps some of the inferences, a word for each. Tasks and calls of the others belong to none any more.
+    pub fn retain_iterations(&mut self, keep: &[bool]) {
         self.iterations.retain(keep);
         let moved: Vec<Option<IterationId>> = moved(keep, IterationId::from_index);
         let moved = |id: Option<IterationId>| moved[id?.index()];
@@ -87,7 +93,6 @@ impl Trace {
             let row = self.api_calls.get(id);
             self.api_calls.set(id, crate::ApiCall { iteration: moved(row.iteration), ..row });
         }
-        self.count_impossible(LossKind::ImpossibleIteration, keep, detail);
     }
 
     /// Keeps some of the calls, a word for each. No task is launched by the others any more.

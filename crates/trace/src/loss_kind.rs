@@ -261,6 +261,8 @@ loss_kinds! {
                 "doubtful: a table has counters of fewer blocks than the operator has";
             IterationWithoutEnd = "iteration-without-end", Lost, Iteration,
                 "dropped: an inference without an end or duration";
+            IterationNotCovered = "iteration-not-covered", Doubted, Iteration,
+                "left out: an inference before or behind those of which all tasks were recorded";
             SpannedIteration = "spanned-iteration", Remark, Iteration,
                 "an inference of which no begin and end are recorded: it lasts from its first task to its last";
             RangeWithoutSpan = "range-without-span", Lost, Range, "dropped: a range without a start or end";

@@ -21,9 +21,13 @@ impl Reads {
         if op_type.len() > LONGEST {
             return Self::All;
         }
-        let plain: String = op_type.chars().filter(|letter| *letter != '_').collect();
+        // PyTorch puts a name space before it (`aten::zeros_like`).
+        let own = op_type.rsplit("::").next().unwrap_or(op_type);
+        let plain: String = own.chars().filter(|letter| *letter != '_').collect();
         match &*plain.to_ascii_lowercase() {
-            "shape" | "shapeof" | "size" | "constant" => Self::Nothing,
+            "shape" | "shapen" | "shapeof" | "size" | "rank" | "constant" | "zeroslike" | "oneslike"
+            | "fulllike" | "emptylike" | "eyelike" | "randlike" | "randnlike" | "randomnormallike"
+            | "randomuniformlike" => Self::Nothing,
             "gather" | "gatherv2" | "gatherv2d" | "gatherd" | "gatherelements" | "gathernd"
             | "resourcegather" | "slice" | "sliced" | "stridedslice" | "stridedsliced" | "compress" => {
                 Self::Picks(&[0])
@@ -98,7 +102,9 @@ mod tests {
             assert_eq!(read(op_type, table), Some(4 * (16 + 2)), "{op_type}");
         }
         assert_eq!(read("EMBEDDING_LOOKUP", &[&[2], &[1_000, 8]]), Some(4 * (16 + 2)));
-        assert_eq!(read("Shape", table), Some(0));
+        for op_type in ["Shape", "ShapeN", "ZerosLike", "ZEROS_LIKE", "aten::zeros_like", "RandomNormalLike"] {
+            assert_eq!(read(op_type, table), Some(0), "{op_type}");
+        }
         assert_eq!(read("Split", &[&[4, 8]]), Some(4 * 32), "all of it comes out");
         assert_eq!(read("Add", table), Some(4 * 8_002));
         // A cut may be as large as the whole.

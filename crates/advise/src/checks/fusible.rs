@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::Nanoseconds;
+use opscope_trace::{Nanoseconds, units};
 
 use crate::claim::Evidence;
 use crate::kernels::Kernel;
@@ -26,6 +26,8 @@ struct Sequence {
     duration: f64,
     wait: f64,
     transfer: f64,
+    /// From the begins of first operators to the ends of last ones.
+    extent: f64,
 }
 
 /// Sequences of two to ten operators that occur often, and mostly move data or wait.
@@ -51,7 +53,7 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(&moves, kernel)).collect();
     let total: f64 = kernels.iter().map(|kernel| kernel.time).sum();
     let inferences = subject.iterations as f64;
-    let mut good: Vec<(f64, usize, &[u32])> = Vec::new();
+    let mut good: Vec<(&[u32], Sequence)> = Vec::new();
     for length in LENGTHS {
         let mut sequences: HashMap<&[u32], Sequence> = HashMap::new();
         for (at, window) in numbers.windows(length).enumerate() {
@@ -72,24 +74,34 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
                 sequence.wait += kernel.wait.unwrap_or_default().0 as f64;
                 sequence.transfer += kernel.time * transfer;
             }
+            let end = |kernel: &Kernel<'_>| kernel.start + kernel.duration;
+            sequence.extent += (end(&kernels[at + length - 1]) - kernels[at].start).0 as f64;
         }
         for (window, sequence) in sequences {
             let moves = sequence.transfer >= rule.limit("transfer") * sequence.duration;
             let waits = sequence.wait >= rule.limit("waiting") * (sequence.duration + sequence.wait);
             let is_often = sequence.times as f64 / inferences >= rule.limit("times");
             if is_often && (moves || waits) && sequence.duration > rule.limit("share_above") * total {
-                good.push((sequence.duration + sequence.wait, sequence.times, window));
+                good.push((window, sequence));
             }
         }
     }
-    good.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(b.2)));
+    good.sort_by(|(a, one), (b, other)| other.extent.total_cmp(&one.extent).then(a.cmp(b)));
     let mut names: Vec<(&str, u32)> = types.into_iter().collect();
     names.sort_by_key(|(_, number)| *number);
-    let evidence = good.iter().take(NAMED).map(|(time, times, window)| Evidence {
+    let in_one = |time: f64| Nanoseconds((time / inferences) as i64);
+    let evidence = good.iter().take(NAMED).map(|(window, sequence)| Evidence {
         name: window.iter().map(|number| names[*number as usize].0).collect::<Vec<_>>().join(" + "),
         op_type: String::new(),
-        time: Some(Nanoseconds((time / inferences) as i64)),
-        detail: often(*times, subject),
+        // As of all evidence, the operators' own; waits before a sequence are no part of it.
+        time: Some(in_one(sequence.duration)),
+        detail: match sequence.extent > sequence.duration {
+            true => {
+                let extent = units::duration(in_one(sequence.extent));
+                format!("{}, {extent} from begin to end", often(sequence.times, subject))
+            }
+            false => often(sequence.times, subject),
+        },
     });
     let is_part = subject.kernels.len() > LOOKED_AT;
     let note = is_part.then(|| format!("of the first {LOOKED_AT} of {} executions", subject.kernels.len()));

@@ -386,7 +386,10 @@ fn sequences_end_where_an_inference_does_and_are_counted_in_one() {
         two_inferences(&(0..2 * count).map(row).collect::<Vec<_>>())
     };
     let finding = &pairs(10).found("A28")[0];
-    assert_eq!(finding.evidence[0].detail, "5 times in each inference");
+    // Operators of 5 us each, and as long between them; the waits before pairs are no part of either.
+    let pair = &finding.evidence[0];
+    assert_eq!(pair.time, Some(Nanoseconds(50_000)));
+    assert_eq!(pair.detail, "5 times in each inference, 75 µs from begin to end");
     assert!(!pairs(9).finds("A28") && pairs(9).asks("A28"));
 }
 

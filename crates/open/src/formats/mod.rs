@@ -4,6 +4,7 @@ pub mod ascend_communication;
 pub mod ascend_database;
 pub mod ascend_operators;
 pub mod ascend_outputs;
+pub mod ascend_ranks;
 pub mod ascend_raw;
 pub mod ascend_serving;
 pub mod ascend_table;
@@ -31,7 +32,7 @@ pub mod xplane;
 use crate::format::Format;
 
 /// All formats. The first that knows a path has it.
-pub static ALL: [&Format; 51] = [
+pub static ALL: [&Format; 52] = [
     &ascend_operators::FORMAT,
     &board::FORMAT,
     &ascend_outputs::FORMAT,
@@ -48,6 +49,7 @@ pub static ALL: [&Format; 51] = [
     &other_models::TENSORFLOW,
     &other_models::MEGENGINE,
     &other_database::CUT_OFF,
+    &ascend_ranks::FORMAT,
     &opscope_database::FORMAT,
     &ascend_database::FORMAT,
     &nsight_systems::FORMAT,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_model::Model;
-use opscope_open::{Source, formats};
+use opscope_open::{OpenError, Source, formats};
 use opscope_say::{say, word};
 use opscope_svp::{Job, SideFiles};
 
@@ -107,6 +107,9 @@ fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
         of_side_files(&SideFiles::of_file(path), &mut info.facts);
     } else if is_unread && converter_files::kind(path).is_some() {
         add_converter_file(&mut info, path);
+    } else if source.is(&formats::ascend_ranks::FORMAT) {
+        let remedy = word("a profile of one rank: give the folder that it is in to 'opscope cluster'");
+        info.facts.missing.push(remedy.to_owned());
     } else if is_unread {
         info.facts.missing.push(word("anything that opscope can read").to_owned());
     } else {
@@ -210,7 +213,7 @@ pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
     }
     match source.profiles() {
         [] if !path.is_dir() => of_file(path, source, read),
-        [] if source.format().is_none() => list(path),
+        [] if source.format().is_none() => list(path, source, read),
         [] | [_] => {
             let mut info = Info::new(source.to_string());
             source.profiles().iter().for_each(|profile| info.facts.raw(profile));
@@ -244,8 +247,9 @@ fn of_board(path: &Path, source: Source, read: &Read<'_>) -> Info {
     info
 }
 
-/// A folder that is no profile by itself: what its files are.
-fn list(path: &Path) -> Info {
+/// A folder that is no profile by itself: what its files are, and the only profile in or below it, which all commands
+/// read that are given the folder.
+fn list(path: &Path, source: Source, read: &Read<'_>) -> Info {
     let mut info = Info::new(word("a folder"));
     let entries = match std::fs::read_dir(path) {
         Ok(entries) => entries,
@@ -253,6 +257,7 @@ fn list(path: &Path) -> Info {
     };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
+    let folder = path;
     let mut known = 0;
     for path in paths.iter().take(MOST_FILES) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -269,9 +274,39 @@ fn list(path: &Path) -> Info {
     if paths.len() > MOST_FILES {
         info.facts.item("…", &say!("and {} more", paths.len() - MOST_FILES));
     }
-    add_side_files(&mut info, path);
-    if known == 0 && SideFiles::beside(path).is_ok_and(|found| found.is_empty()) {
+    add_side_files(&mut info, folder);
+    let has_profile = add_within(&mut info, folder, source, read, &paths);
+    if known == 0 && !has_profile && SideFiles::beside(folder).is_ok_and(|found| found.is_empty()) {
         info.facts.missing.push(word("a profile or a model").to_owned());
     }
     info
+}
+
+/// Adds the only profile in or below a folder, or the names of several that lie deeper than those that are `listed`;
+/// says whether there are any.
+fn add_within(info: &mut Info, folder: &Path, source: Source, read: &Read<'_>, listed: &[PathBuf]) -> bool {
+    let below = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let error = match read(source) {
+        Ok(opened) => {
+            info.facts.item("profile", &below(opened.place()));
+            info.facts.files(opened.files());
+            of_trace(&opened, &mut info.facts);
+            return true;
+        }
+        Err(error) => error,
+    };
+    match error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()) {
+        Some(OpenError::NoProfile { .. } | OpenError::Ascend(opscope_cann::Error::NoProfile { .. })) => false,
+        Some(OpenError::Several { found, .. }) => {
+            for path in found.iter().filter(|path| !listed.contains(path)).take(MOST_FILES) {
+                let kind = Source::at(path).map_or_else(|error| error.to_string(), |found| found.to_string());
+                info.facts.item(&below(path), &kind);
+            }
+            true
+        }
+        _ => {
+            info.facts.missing.push(with_causes(&error));
+            true
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! Files of a folder that nothing needs, because other files have what they hold: which these are, and whether they do.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 use opscope_formats::reading::Stop;
-use opscope_trace::{Counter, DeviceKind, ExecutionUnit, StreamId, Trace};
+use opscope_trace::{Counter, DeviceKind, ExecutionUnit, Nanoseconds, StreamId, Trace};
 
 use super::seen::FileFate;
+use super::timelines;
 use crate::read::tables;
 
 /// A reason for which a file isn't needed.
@@ -17,7 +19,7 @@ enum Holder {
     Timeline,
     /// There are rates by counters whose names begin so.
     Rates(&'static str),
-    /// There are tasks on all streams that the file names.
+    /// There are tasks on all streams that a table names, or all tasks of a timeline.
     Streams,
     /// A database was read.
     Database,
@@ -147,7 +149,12 @@ pub(super) struct Known<'k> {
     pub not_needed: Vec<&'k Path>,
     /// All that was read.
     pub trace: &'k Trace,
+    /// The begins and durations of its tasks, once they are asked for.
+    pub spans: OnceCell<HashSet<Span>>,
 }
+
+/// The begin of a task since its clock's zero, and its duration.
+pub(super) type Span = (Nanoseconds, Nanoseconds);
 
 impl Known<'_> {
     /// The use of a file that no reader has asked for, by its name; nothing for one of unknown content.
@@ -168,7 +175,7 @@ impl Known<'_> {
                 format!("{lacking}, which opscope reads in its place, wasn't read")
             }
             Some(lacking) => format!("{lacking}, which opscope reads in its place, isn't there"),
-            None if is_table(path) => ALONE.to_owned(),
+            None if is_table(path) || is_timeline(path) => ALONE.to_owned(),
             None => UNREAD.to_owned(),
         }))
     }
@@ -190,6 +197,7 @@ impl Known<'_> {
                 self.read.iter().chain(&self.not_needed).any(|path| name_of(path).starts_with(begin))
             }
             Rates(name) => self.has_rates(name),
+            Streams if is_json(path) => self.has_tasks_of_timeline(path),
             Streams => self.has_streams_of(path),
             Tasks => !self.trace.tasks.is_empty(),
             TasksOf(unit) => self.trace.tasks.unit().contains(&unit),
@@ -207,6 +215,17 @@ impl Known<'_> {
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name)) && strings.get(counter.unit) != "B"
         };
         samples.counter().iter().any(|counter| is_it(counters.get(*counter)))
+    }
+
+    /// Whether each task of a timeline is there, by its times: exports of 2023 have the tasks of an inference in a
+    /// timeline of their own, and in that of everything.
+    fn has_tasks_of_timeline(&self, path: &Path) -> bool {
+        let stop = Stop::default();
+        let read =
+            Input::open_until(path, &|| false).ok().and_then(|input| timelines::read(&[input], &stop).ok());
+        let Some(timeline) = read.filter(|timeline| !timeline.tasks.is_empty()) else { return false };
+        let known = self.spans.get_or_init(|| spans_of(self.trace).collect());
+        spans_of(&timeline).all(|span| known.contains(&span))
     }
 
     /// Whether there are tasks on all streams that the begin of a table names.
@@ -231,6 +250,20 @@ impl Known<'_> {
     }
 }
 
+fn spans_of(trace: &Trace) -> impl Iterator<Item = Span> {
+    let zero = Nanoseconds(trace.clock.unix_zero.unwrap_or(0));
+    trace
+        .tasks
+        .start()
+        .iter()
+        .zip(trace.tasks.duration())
+        .map(move |(start, duration)| (*start + zero, *duration))
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -241,6 +274,14 @@ fn is_table(path: &Path) -> bool {
     const LONGEST: u64 = 1 << 16;
     let is_csv = path.extension().is_some_and(|extension| extension == "csv");
     is_csv && Input::head(path, LONGEST).is_ok_and(|(_, head)| tables::is_read(&head))
+}
+
+/// Whether a file is a timeline that can be read by itself.
+fn is_timeline(path: &Path) -> bool {
+    const HEAD: u64 = 1 << 12;
+    is_json(path)
+        && Input::head(path, HEAD)
+            .is_ok_and(|(_, head)| head.starts_with(b"[") && head.windows(4).any(|bytes| bytes == b"\"ph\""))
 }
 
 #[cfg(test)]
@@ -354,6 +395,34 @@ mod tests {
             assert!(fate(&read, begin).starts_with("not read: "), "{begin}: {}", fate(&read, begin));
         }
         assert_eq!(not_read(&read), 3);
+    }
+
+    #[test]
+    fn a_timeline_of_tasks_alone_is_not_needed_where_the_whole_one_has_each() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("device_0/timeline");
+        std::fs::create_dir_all(&folder).unwrap();
+        let tasks = |first: u32| {
+            let task = |at: u32| {
+                format!(
+                    r#"{{"ph":"X","name":"conv","pid":3,"tid":2,"ts":{at}.5,"dur":5,"args":{{"Task Type":"AI_CORE","Stream Id":2}}}}"#
+                )
+            };
+            format!(
+                r#"[{{"ph":"M","name":"process_name","pid":3,"tid":0,"args":{{"name":"Ascend Hardware"}}}},{},{}]"#,
+                task(first),
+                task(first + 20)
+            )
+        };
+        std::fs::write(folder.join("msprof_0_2_1.json"), tasks(100)).unwrap();
+        std::fs::write(folder.join("task_time_0_2_1.json"), tasks(100)).unwrap();
+        // Of the second inference the whole timeline is gone.
+        std::fs::write(folder.join("task_time_0_2_2.json"), tasks(200)).unwrap();
+        let read = read_folder_until(place.path(), &Stop::default()).unwrap();
+        let fate = |inference: u32| fate(&read, &format!("device_0/timeline/task_time_0_2_{inference}"));
+        assert_eq!(fate(1), "not needed: op_summary and the timeline have these tasks");
+        assert_eq!(fate(2), "not read: no other file has what it holds; give it alone");
+        assert_eq!((read.trace.tasks.len(), not_read(&read)), (2, 1));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! All files of a folder of outputs, and what became of each: nothing that was seen is passed over in silence.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ impl Fates {
         };
         let read = of(|fate| matches!(fate, FileFate::Read(_)));
         let not_needed = of(|fate| matches!(fate, FileFate::NotNeeded(_)));
-        let known = Known { paths: &paths, read, not_needed, trace };
+        let known = Known { paths: &paths, read, not_needed, trace, spans: OnceCell::new() };
         let fates: Vec<FileFate> = paths.iter().map(|path| self.fate(path, &known)).collect();
         for (path, fate) in paths.iter().zip(fates) {
             let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();

@@ -368,6 +368,31 @@ fn earlier_outputs_of_mindspore_make_tasks_with_their_types_inferences_and_figur
 }
 
 #[test]
+fn steps_behind_the_recording_of_tasks_have_no_part_in_the_mean_and_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut steps =
+        "step_num,start_point,end_point,total,fp_point,bp_point,iteration_interval,fp_and_bp,tail\n"
+            .to_owned();
+    for step in 0..10 {
+        let (start, end) = (step * 100_000, (step + 1) * 100_000);
+        steps += &format!("{},{start},{end},100000,{start},{end},0,100000,0\n", step + 1);
+    }
+    write(folder.path(), "step_trace_raw_0_detail_time.csv", &steps);
+    let mut listed = "op_name, stream_id, start_time(ms), duration(ms)\n".to_owned();
+    // Two tasks in each of the first three steps of 1 ms, none in the second, and one in the fourth.
+    for start in ["0.1", "0.5", "2.1", "2.5", "3.1"] {
+        listed += &format!("Default/Conv2D-op3,519,{start},0.3\n");
+    }
+    write(folder.path(), "output_timeline_data_0.txt", &listed);
+    let trace = read(folder.path()).trace;
+    assert_eq!(trace.iterations.number(), [1, 2, 3]);
+    assert_eq!(trace.tasks.iteration().iter().flatten().count(), 4);
+    let lost = trace.losses.iter().find(|(_, row)| row.kind == LossKind::IterationNotCovered).unwrap().1;
+    assert_eq!((lost.count, trace.strings.get(lost.detail)), (7, "all tasks of 3 of 10 were recorded"));
+    assert_eq!(trace.figures.iter().filter(|(_, row)| trace.strings.get(row.name) == "total").count(), 10);
+}
+
+#[test]
 fn devices_whose_outputs_of_mindspore_lie_in_one_folder_stay_apart() {
     let folder = tempfile::tempdir().unwrap();
     mindspore_of_2021(folder.path(), 0);

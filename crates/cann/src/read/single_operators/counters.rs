@@ -2,6 +2,10 @@
 //!
 //! Columns of cube cores begin with `aic_`, those of vector cores with `aiv_`; a row has values in those of its
 //! own kind of core only, and `NA` in the others. Chips that don't part them have a single row and `aic_` alone.
+//!
+//! By the reference, the ratio of a unit is that of its cycles to those of its block. Tables of CANN 8.5 refer it to
+//! the time of the launch, which starting blocks and several rounds of them make much longer: a unit that is busy for
+//! nine tenths of its block has a ratio of 0.24 there. So ratios are made of the times that stand beside them.
 
 use std::collections::BTreeSet;
 
@@ -26,9 +30,23 @@ enum Way {
     Sum,
     /// Times are those of an average block.
     Mean,
-    /// Ratios and rates refer to the cycles of their block.
+    /// Rates refer to the cycles of their block.
     ByCycles,
+    /// The time of a unit, as a part of its blocks' time.
+    Ratio,
 }
+
+/// The times of a unit and of its blocks, from which a ratio is made anew, in all rows that have both.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    unit: f64,
+    blocks: f64,
+    /// How far the stated ratios are from those of these times.
+    deviation: f64,
+}
+
+/// The columns of a unit's time and of its block's.
+type TimeColumns = [Column; 2];
 
 /// The values of a column over all blocks.
 #[derive(Clone, Debug)]
@@ -40,6 +58,8 @@ struct Sums {
     weight: f64,
     longest: f64,
     blocks: u64,
+    /// Of a ratio whose unit's time the same table tells.
+    times: Option<Times>,
 }
 
 /// The counters of a launch as far as they were read.
@@ -64,12 +84,19 @@ impl Counters {
     /// Adds a table. What another table has told already is left out.
     pub fn read(&mut self, text: &[u8], header: &Header, stop: &Stop, losses: &mut Losses) {
         let cycles = ["aic_", "aiv_"].map(|kind| (kind, header.find(&[&format!("{kind}total_cycles")])));
-        let mut columns: Vec<(Column, Sums)> = Vec::new();
-        for (column, _) in header.columns() {
-            let Some(sums) = Sums::of(header.written(column)) else { continue };
-            let is_known = |known: &Sums| known.name == sums.name;
-            if !self.columns.iter().any(is_known) && !columns.iter().any(|(_, known)| is_known(known)) {
-                columns.push((column, sums));
+        let all: Vec<(Column, Sums)> = header
+            .columns()
+            .filter_map(|(column, _)| Some((column, Sums::of(header.written(column))?)))
+            .collect();
+        let mut columns: Vec<(Column, Sums, Option<TimeColumns>)> = Vec::new();
+        for (column, sums) in &all {
+            let times = sums.time_columns(&all);
+            let is_known =
+                |known: &Sums| known.name == sums.name && (known.times.is_some() || times.is_none());
+            let is_here = columns.iter().any(|(_, known, _)| known.name == sums.name);
+            if !is_here && !self.columns.iter().any(is_known) {
+                let times_so_far = times.map(|_| Times::default());
+                columns.push((*column, Sums { times: times_so_far, ..sums.clone() }, times));
             }
         }
         let block = header.find(&["block_id"]);
@@ -77,7 +104,7 @@ impl Counters {
         read_rows(text, header, stop, losses, |row, losses| {
             blocks.extend(row.number(block));
             let mut texts = 0;
-            for (column, sums) in &mut columns {
+            for (column, sums, times) in &mut columns {
                 let cell = row.cell(Some(*column));
                 if cell.is_empty() || cell == b"NA" {
                     continue;
@@ -92,19 +119,47 @@ impl Counters {
                 };
                 let weight = cycles.iter().find_map(own).unwrap_or(1.0);
                 sums.add(value, weight);
+                if let (Some(columns), Some(known)) = (times, &mut sums.times)
+                    && let [Some(unit), Some(block)] = columns.map(|column| row.float(Some(column)))
+                    && block > 0.0
+                {
+                    known.add(value, unit, block);
+                }
             }
             losses.count_several(LossKind::TextAmongMetrics, texts, row.line);
         });
         self.blocks.extend(block.map(|_| blocks.len() as u64));
-        self.columns.extend(columns.into_iter().map(|(_, sums)| sums).filter(|sums| sums.blocks > 0));
+        for (_, sums, _) in columns.into_iter().filter(|(_, sums, _)| sums.blocks > 0) {
+            // A ratio of which times are told goes before one without.
+            self.columns.retain(|known| known.name != sums.name);
+            self.columns.push(sums);
+        }
+    }
+
+    /// Whether the ratios of the launch's tables refer to the blocks' own time, as far as times beside them show.
+    fn states_parts_of_blocks(&self) -> bool {
+        /// Digits are few, and times and cycles are rounded apart.
+        const ROUNDING: f64 = 0.05;
+        let times = || self.columns.iter().filter_map(|sums| sums.times);
+        let unit: f64 = times().map(|times| times.unit).sum();
+        unit > 0.0 && times().map(|times| times.deviation).sum::<f64>() <= ROUNDING * unit
     }
 
     /// The figures of the launch.
     pub fn values(&self) -> Vec<Counter> {
         let mut values = Vec::new();
+        let are_of_blocks = self.states_parts_of_blocks();
         for sums in &self.columns {
             let counter =
                 |name: &str, value| Counter { name: name.to_owned(), unit: sums.unit.clone(), value };
+            if sums.way == Way::Ratio {
+                // Of another time, or of one that nothing tells, it isn't the ratio that its name stands for.
+                values.push(match sums.part_of_blocks().or(are_of_blocks.then(|| sums.value())) {
+                    Some(ratio) => counter(&sums.name, ratio),
+                    None => counter(&format!("{}_stated", sums.name), sums.value()),
+                });
+                continue;
+            }
             let value = self.hit_rate(&sums.name).unwrap_or_else(|| sums.value());
             values.push(counter(&sums.name, value));
             // How far the slowest block is behind shows how evenly the work is divided.
@@ -170,6 +225,7 @@ impl Sums {
         let way = match unit {
             _ if is_amount => Way::Sum,
             "us" => Way::Mean,
+            "" if name.ends_with("_ratio") => Way::Ratio,
             _ => Way::ByCycles,
         };
         Some(Self {
@@ -180,11 +236,29 @@ impl Sums {
             weight: 0.0,
             longest: 0.0,
             blocks: 0,
+            times: None,
         })
     }
 
+    /// Of a ratio, the columns of its unit's time and of its block's, where its table has both.
+    fn time_columns(&self, all: &[(Column, Sums)]) -> Option<TimeColumns> {
+        let unit = self.name.strip_suffix("_ratio").filter(|_| self.way == Way::Ratio)?;
+        let kind = ["aic", "aiv"].into_iter().find(|kind| unit.starts_with(&format!("{kind}_")))?;
+        let time_of = |name: &str| {
+            let is_it = |sums: &Sums| sums.unit == "us" && sums.name.strip_suffix("_time") == Some(name);
+            all.iter().find(|(_, sums)| is_it(sums)).map(|(column, _)| *column)
+        };
+        Some([time_of(unit)?, time_of(kind)?])
+    }
+
+    /// The time of a unit as a part of its blocks' time, where both are told.
+    fn part_of_blocks(&self) -> Option<f64> {
+        let times = self.times.filter(|times| times.blocks > 0.0)?;
+        Some(times.unit / times.blocks)
+    }
+
     fn add(&mut self, value: f64, cycles: f64) {
-        let weight = if self.way == Way::ByCycles { cycles } else { 1.0 };
+        let weight = if matches!(self.way, Way::ByCycles | Way::Ratio) { cycles } else { 1.0 };
         self.sum += value * weight;
         self.weight += weight;
         self.longest = self.longest.max(value);
@@ -193,6 +267,14 @@ impl Sums {
 
     fn value(&self) -> f64 {
         if self.way == Way::Sum { self.sum } else { self.sum / self.weight }
+    }
+}
+
+impl Times {
+    fn add(&mut self, stated: f64, unit: f64, block: f64) {
+        self.unit += unit;
+        self.blocks += block;
+        self.deviation += (stated * block - unit).abs();
     }
 }
 

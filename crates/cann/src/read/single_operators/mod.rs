@@ -41,7 +41,8 @@ const MOST_ENTRIES: usize = 20_000;
 
 /// How the values of a launch come about, for whoever reads them.
 const NOTE: &str = "counters of a launch are those of its blocks together: amounts are sums, times and rates means, \
-                    ratios and rates of cycles weighted by the blocks' cycles";
+                    ratios a unit's time over its blocks' time; ratios of which the tables tell neither are called \
+                    ..._stated, and are of whatever time the vendor means";
 
 /// A folder of single operators that could not be read as a trace.
 #[derive(Debug, thiserror::Error)]

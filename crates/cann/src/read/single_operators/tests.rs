@@ -49,12 +49,54 @@ fn the_blocks_of_a_launch_are_one_task_with_sums_and_weighted_means() {
     assert_eq!((value("aic_total_cycles"), value("aic_time")), (Some(10_800.0), Some(3.0)));
     assert_eq!((value("aic_time_longest"), value("aic_mac_time")), (Some(4.0), Some(1.25)));
     let ratio = value("aic_mac_ratio").expect("a ratio");
-    assert!((ratio - (0.75 * 3600.0 + 0.25 * 7200.0) / 10_800.0).abs() < 1e-12, "{ratio}");
+    assert!((ratio - (1.5 + 1.0) / (2.0 + 4.0)).abs() < 1e-12, "{ratio}");
     assert_eq!((value("aiv_vec_ratio"), value("aiv_mte2_active_bw")), (Some(0.1), Some(20.0)));
     assert_eq!(value("aiv_time_longest"), None, "there is one vector core");
     // 22 hits of 100 accesses, not the mean of 100 % and 20.4 %.
     assert_eq!(value("aic_total_hit_rate"), Some(22.0));
     assert!(trace.losses.is_empty());
+}
+
+/// Ratios as CANN 8.5 states them: of the 10 us of the launch, of which the blocks take 2 and 4.
+const PIPES_OF_LAUNCH: &str = "block_id,sub_block_id,aic_time(us),aic_total_cycles,aic_cube_time(us),aic_cube_ratio,aic_scalar_ratio,aiv_time(us),aiv_total_cycles,aiv_mte2_time(us),aiv_mte2_ratio,\n\
+    0,cube0,2,3600,1.5,0.15,0.1,NA,NA,NA,NA,\n\
+    1,cube0,4,7200,3,0.3,0.1,NA,NA,NA,NA,\n\
+    0,vector0,NA,NA,NA,NA,NA,3,5400,2.7,0.27,\n";
+/// Ratios without times, by another collection of the same launch.
+const ARITHMETIC: &str = "block_id,sub_block_id,aic_time(us),aic_total_cycles,aic_cube_ratio,aic_cube_fp16_ratio,aiv_time(us),aiv_total_cycles,aiv_vec_bank_cflt_ratio,\n\
+    0,cube0,2.1,3780,0.14,0.12,NA,NA,NA,\n\
+    0,vector0,NA,NA,NA,NA,3.1,5580,0.06,\n";
+
+#[test]
+fn ratios_are_of_the_blocks_time_whatever_time_the_table_refers_them_to() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    write(folder.path(), "OpBasicInfo.csv", &BASIC.replace("7.98", "10.4"));
+    write(folder.path(), "ArithmeticUtilization.csv", ARITHMETIC);
+    write(folder.path(), "PipeUtilization.csv", PIPES_OF_LAUNCH);
+    let trace = read_folder(folder.path(), &Stop::default()).expect("a profile");
+    let value = |name| metric(&trace, 0, name);
+    assert_eq!((value("aic_mac_ratio"), value("aiv_mte2_ratio")), (Some(0.75), Some(2.7 / 3.0)));
+    // Of the others no time is told.
+    assert_eq!((value("aic_scalar_ratio"), value("aic_scalar_ratio_stated")), (None, Some(0.1)));
+    assert_eq!((value("aic_mac_fp16_ratio"), value("aic_mac_fp16_ratio_stated")), (None, Some(0.12)));
+    assert_eq!(value("aiv_vec_bank_cflt_ratio"), None);
+    assert_eq!(value("aic_mac_ratio_stated"), None, "the times of PipeUtilization tell it");
+    assert_eq!((value("aic_mac_time"), value("aic_time")), (Some(2.25), Some(2.1)));
+}
+
+#[test]
+fn ratios_without_times_count_where_others_beside_them_are_of_the_blocks_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    write(folder.path(), "OpBasicInfo.csv", BASIC);
+    write(folder.path(), "ArithmeticUtilization.csv", ARITHMETIC);
+    let alone = read_folder(folder.path(), &Stop::default()).expect("a profile");
+    assert_eq!(metric(&alone, 0, "aiv_vec_bank_cflt_ratio"), None, "nothing tells of which time");
+    write(folder.path(), "PipeUtilization.csv", PIPES);
+    let trace = read_folder(folder.path(), &Stop::default()).expect("a profile");
+    for (name, ratio) in [("aiv_vec_bank_cflt_ratio", 0.06), ("aic_mac_fp16_ratio", 0.12)] {
+        let found = metric(&trace, 0, name).expect("a ratio");
+        assert!((found - ratio).abs() < 1e-9, "{name} {found}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use opscope_trace::{
     Sample, StreamId, TaskId, Trace,
 };
 
+use super::covered::leave_out_uncovered;
 use super::join::{CommonDevices, TasksByName};
 use super::kernels::{Kernel, Kernels};
 use super::known_ranges::KnownRanges;
@@ -83,6 +84,7 @@ pub(in crate::read) fn add_iterations(trace: &mut Trace, tables: &[Trace]) {
         let mut found = Iterations::default();
         stated.into_iter().for_each(|iteration| found.push(iteration));
         found.enter(trace);
+        leave_out_uncovered(trace);
     } else if !stated.is_empty() {
         set_times(trace, &stated);
     }

@@ -16,6 +16,7 @@
 
 pub(super) mod caches;
 pub(super) mod complete;
+mod covered;
 pub(super) mod join;
 mod kernels;
 mod known_ranges;
@@ -105,6 +106,14 @@ pub fn looks_like(head: &[u8]) -> bool {
     let head = &head[..head.len().min(LONGEST_HEADER)];
     let is_text = !head.contains(&0);
     is_text && read_header(head).is_some_and(|header| Kind::of(&header).is_some())
+}
+
+/// Whether text that begins so is a table of the steps of several ranks, which is of no single run; its first line must
+/// be whole.
+pub fn is_of_ranks(head: &[u8]) -> bool {
+    const LONGEST_HEADER: usize = 1 << 16;
+    let head = &head[..head.len().min(LONGEST_HEADER)];
+    !head.contains(&0) && read_header(head).is_some_and(|header| stated::is_of_ranks(&header))
 }
 
 /// Reads a table. The trace is cut short where `stop` is wanted.

@@ -67,12 +67,20 @@ const KINDS: [(Stated, &[&str], &str); 19] = [
     (Stated::DataStages, &[mindspore::OPERATION, mindspore::STAGE_MEAN], "dataset"),
 ];
 
+/// Whether a table has the parts of steps of several ranks and of the stages of a pipeline, of which a column tells
+/// which a row is of.
+pub(super) fn is_of_ranks(header: &Header) -> bool {
+    let (_, headings, _) = KINDS[0];
+    header.has(&["Type"]) && header.has(&["Index"]) && headings.iter().all(|name| header.has(&[name]))
+}
+
 impl Stated {
     /// The kind of a table; `None` where it is no such table.
     pub(super) fn of(header: &Header) -> Option<Self> {
         let has_all = |names: &[&str]| names.iter().all(|name| header.has(&[name]));
         let caches = has_all(&[l2_cache::HITS, l2_cache::VICTIMS]).then_some(Self::Caches);
-        KINDS.iter().find(|(_, names, _)| has_all(names)).map(|(kind, ..)| *kind).or(caches)
+        let mut kinds = KINDS.iter().filter(|(kind, ..)| *kind != Self::Steps || !is_of_ranks(header));
+        kinds.find(|(_, names, _)| has_all(names)).map(|(kind, ..)| *kind).or(caches)
     }
 
     /// The name of its files, without what an export puts behind it.
@@ -418,6 +426,18 @@ mod tests {
             format!("{about} = {} {}", row.value, text(row.unit))
         });
         written.collect()
+    }
+
+    #[test]
+    fn steps_of_several_ranks_are_no_steps_of_one() {
+        let table = "Step,Type,Index,Computing,Communication(Not Overlapped),Free\n\
+            2,rank,0,75,146,69\n2,rank,1,76,151,67\n2,stage,\"(0, 1)\",76,151,69\n";
+        assert!(super::super::is_of_ranks(table.as_bytes()));
+        assert!(!super::super::looks_like(table.as_bytes()));
+        assert!(read(table.as_bytes(), &Stop::default()).is_err());
+        let of_one = "Device_id,Step,Computing,Communication(Not Overlapped),Free\n0,2,75,146,69\n";
+        assert!(!super::super::is_of_ranks(of_one.as_bytes()));
+        assert_eq!(figures(of_one).len(), 3);
     }
 
     #[test]
