@@ -126,6 +126,30 @@ fn does(subject: &Subject<'_>, rule: &Rule) -> Option<Does> {
     subject.rewrites.as_ref()?.does(&rule.auto, subject.target)
 }
 
+/// Without the rewrites that change none of the operators which a finding names.
+fn of_these_operators(subject: &Subject<'_>, does: Does, rule: &Rule, claims: &Claims) -> Does {
+    let Does::Rewrites(mut matches) = does else { return does };
+    if claims.is_empty() {
+        return Does::Rewrites(matches);
+    }
+    let mut nodes: HashSet<&str> = HashSet::new();
+    for (name, _) in claims.named() {
+        // Operators that are one place together have their names joined.
+        for piece in name.split(" + ").chain([name]) {
+            nodes.insert(piece);
+            nodes.extend(subject.executions.nodes_of(piece));
+        }
+    }
+    let changes = claims.changes();
+    nodes.extend(changes.iter().map(String::as_str));
+    matches
+        .retain(|it| it.places.iter().flat_map(|place| &place.nodes).any(|node| nodes.contains(&*node.name)));
+    match matches.is_empty() {
+        true => Does::Nowhere(rewrites::named(&rule.auto).unwrap_or_default().to_owned()),
+        false => Does::Rewrites(matches),
+    }
+}
+
 /// A finding about what lies in no operator.
 fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding {
     let whole = found.whole.or(subject.inference);
@@ -174,7 +198,7 @@ fn of_cause(subject: &Subject<'_>, rule: &Rule, cause: Cause) -> Finding {
             *text = nearer;
         }
     }
-    let does = does(subject, &rule);
+    let does = does(subject, &rule).map(|does| of_these_operators(subject, does, &rule, &cause.claims));
     let changes = cause.claims.changes();
     Finding {
         rule,

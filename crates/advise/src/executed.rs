@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
 
+use crate::unexplained::{NodeNames, Unexplained};
+
 /// Names an operator of an [`Executions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Executed(usize);
@@ -24,25 +26,34 @@ impl Executed {
 struct Row<'a> {
     /// Its name and type.
     key: (StringId, StringId),
+    name: &'a str,
     op_type: &'a str,
     /// Its own time in an average iteration, in nanoseconds.
     time: f64,
     /// The model's nodes that it stands for; none where the trace doesn't say.
     nodes: Vec<&'a str>,
+    /// Whether its name holds those of several nodes, or that of one of another type.
+    is_renamed: bool,
 }
 
 /// The operators that a profile executed in its measured iterations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Executions<'a> {
     rows: Vec<Row<'a>>,
+    by_name: HashMap<&'a str, Vec<Executed>>,
     known: HashMap<(StringId, StringId), Executed>,
     by_node: HashMap<&'a str, Vec<Executed>>,
+    /// The model's nodes, once they are known.
+    names: NodeNames<'a>,
+    /// The operators that none of them explains.
+    unexplained: Unexplained,
 }
 
 /// The fate of some nodes of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ran {
-    /// Nobody knows: there is no profile, or it has no node of this model.
+    /// Nobody knows: there is no profile, it has no node of this model, or they may have run in operators that the
+    /// model doesn't explain.
     Unknown,
     /// They ran as themselves, in these operators, which stand for nothing else.
     Themselves(Vec<Executed>),
@@ -69,8 +80,36 @@ impl<'a> Executions<'a> {
         for node in if nodes.is_empty() { &own[..] } else { &nodes } {
             self.by_node.entry(node).or_default().push(executed);
         }
-        self.rows.push(Row { key, op_type: trace.strings.get(key.1), time: 0.0, nodes });
+        let (name, op_type) = (own[0], trace.strings.get(key.1));
+        self.by_name.entry(name).or_default().push(executed);
+        self.rows.push(Row { key, name, op_type, time: 0.0, nodes, is_renamed: false });
         executed
+    }
+
+    /// Brings all operators together with the nodes of the model, by name and type. Returns whether the profile has
+    /// one of them.
+    pub fn explain(&mut self, nodes: impl Iterator<Item = (&'a str, &'a str)>) -> bool {
+        self.names = NodeNames::of(nodes);
+        let mut is_of_this_model = false;
+        for (index, row) in self.rows.iter_mut().enumerate() {
+            self.unexplained.look_for_range(row.name);
+            let is_named = row.nodes.is_empty() && self.names.has(row.name);
+            if is_named || row.nodes.iter().any(|node| self.names.has(node)) {
+                is_of_this_model = true;
+                continue;
+            }
+            let nodes = self.names.within(row.name);
+            if nodes.is_empty() || !row.nodes.is_empty() {
+                self.unexplained.enter(row.op_type);
+                continue;
+            }
+            // Made of several, and maybe of others whose names were dropped, unless it is one by another name.
+            row.is_renamed = !matches!(nodes[..], [only] if self.names.is_alike(only, row.op_type));
+            for node in nodes {
+                self.by_node.entry(node).or_default().push(Executed(index));
+            }
+        }
+        is_of_this_model
     }
 
     /// Takes in an execution: its part of an average iteration in nanoseconds.
@@ -124,14 +163,30 @@ impl<'a> Executions<'a> {
         within.sort_unstable();
         within.dedup();
         if within.is_empty() {
-            return if is_of_this_model { Ran::Not } else { Ran::Unknown };
+            let may_be_hidden = |node: &&str| self.unexplained.may_hide(node, &self.names);
+            let is_gone = is_of_this_model && !nodes.iter().any(may_be_hidden);
+            return if is_gone { Ran::Not } else { Ran::Unknown };
         }
         let of_these = |executed: &Executed| {
-            let stands_for = &self.rows[executed.0].nodes;
-            self.is_itself(*executed) || stands_for.iter().all(|node| nodes.contains(node))
+            let row = &self.rows[executed.0];
+            let is_all = row.nodes.iter().all(|node| nodes.contains(node));
+            !row.is_renamed && (self.is_itself(*executed) || is_all)
         };
         let own: Vec<Executed> = within.iter().copied().filter(of_these).collect();
         if own.is_empty() { Ran::WithOthers(within) } else { Ran::Themselves(own) }
+    }
+
+    /// The model's nodes that operators of a name stand for, as the profile or that name tells.
+    pub fn nodes_of(&self, name: &str) -> Vec<&'a str> {
+        let rows = self.by_name.get(name).into_iter().flatten().map(|executed| &self.rows[executed.0]);
+        let mut nodes: Vec<&str> = Vec::new();
+        for row in rows {
+            nodes.extend(&row.nodes);
+            if row.nodes.is_empty() {
+                nodes.extend(self.names.within(row.name));
+            }
+        }
+        nodes
     }
 
     /// The time of operators in an average iteration.
@@ -181,6 +236,34 @@ mod tests {
         assert_eq!((all.ran(&["gone"], true), all.ran(&["gone"], false)), (Ran::Not, Ran::Unknown));
         assert_eq!(all.ran(&["conv", "bn"], true), Ran::Themselves(vec![Executed(0)]));
         assert_eq!(all.types(Executed(0)).collect::<Vec<_>>(), ["Conv", "BatchNormalization"]);
+    }
+
+    #[test]
+    fn a_node_is_gone_only_where_no_operator_is_left_that_it_may_have_run_in() {
+        let trace = trace(&[
+            ("/a/Conv", "Conv2D", &[]),
+            ("/a/BatchNorm_BNInferenceD/a/PRelu", "AutomaticBufferFusionOp", &[]),
+            ("trans_TransData_3", "TransData", &[]),
+        ]);
+        let nodes = [
+            ("/a/Conv", "Conv"),
+            ("/a/BatchNorm", "BatchNormalization"),
+            ("/a/PRelu", "PRelu"),
+            ("/b/Conv", "Conv"),
+        ];
+        let mut all = executions(&trace);
+        assert!(all.explain(nodes.into_iter()));
+        assert_eq!(all.ran(&["/a/BatchNorm"], true), Ran::WithOthers(vec![Executed(1)]));
+        assert_eq!(all.ran(&["/b/Conv"], true), Ran::Not);
+        let suffixed =
+            self::trace(&[("/b/Convfunction_graph_0//b/Conv", "Conv2D", &[]), ("/a/PRelu", "PRelu", &[])]);
+        let mut all = executions(&suffixed);
+        assert!(all.explain(nodes.into_iter()));
+        assert_eq!(all.ran(&["/b/Conv"], true), Ran::Themselves(vec![Executed(0)]), "by another name");
+        let renamed = self::trace(&[("/a/Conv", "Conv2D", &[]), ("dsp_17", "Conv2D", &[])]);
+        let mut all = executions(&renamed);
+        assert!(all.explain(nodes.into_iter()));
+        assert_eq!(all.ran(&["/b/Conv"], true), Ran::Unknown, "it may be dsp_17");
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //!
 //! A chain begins with a convolution or consists of elementwise operators, with one reduction or one
 //! operation on segments among them. All but the first have one input and one output; inputs that are
-//! constants don't count. The limits are those of the Ascend 310 (`rules/targets.toml`).
+//! constants don't count. Normalisations, factors and summands of channels right behind a convolution become part of
+//! its weights, and don't count either. The limits are those of the Ascend 310 (`rules/targets.toml`).
 
 mod l2;
 
 use std::collections::HashSet;
 
-use opscope_model::{Model, Node, NodeId};
+use opscope_model::{Model, Node, NodeId, ValueId};
 use opscope_trace::words;
 use serde::Serialize;
 
@@ -154,9 +155,17 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
         zh: Told::default(),
     };
     let mut elementwise = usize::from(kind == Class::Elementwise);
+    let mut is_folding = kind == Class::Convolution;
     let mut at = head;
     loop {
         let next = next_of(view, &at, chain.links.len() == 1);
+        if let Some(next) = next.as_ref().ok().filter(|next| is_folding && becomes_weights(view, next)) {
+            at = *next;
+            taken.insert(at.id);
+            chain.links.push(link(&at));
+            continue;
+        }
+        is_folding = false;
         let joined = next.and_then(|next| Ok((may_join(view, &next, chain.class, elementwise)?, next)));
         match joined {
             Ok((class, next)) => (chain.class, at) = (class, next),
@@ -165,6 +174,26 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
         elementwise += usize::from(class(&at) == Some(Class::Elementwise));
         taken.insert(at.id);
         chain.links.push(link(&at));
+    }
+}
+
+/// Whether a node behind a convolution only scales and shifts its channels by constants.
+fn becomes_weights(view: View<'_>, node: &Node<'_>) -> bool {
+    let is_of_channels = |value: &ValueId| {
+        // Of images, height and width come last.
+        let dims = view.dims(*value).unwrap_or_default();
+        let sizes = dims.iter().filter(|size| **size != 1).count();
+        view.is_constant(*value) && (sizes == 0 || sizes == 1 && dims.last() == Some(&1))
+    };
+    let is_inference = node.attributes.int("training_mode").unwrap_or(0) == 0;
+    let is_alone = node.outputs.iter().flatten().count() == 1 && live_inputs(view, node) == 1;
+    match node.op_type {
+        _ if !node.domain.is_empty() || !is_alone => false,
+        "BatchNormalization" => is_inference && node.input(0).is_some_and(|input| !view.is_constant(input)),
+        "Mul" | "Add" => {
+            node.inputs.iter().flatten().filter(|input| view.is_constant(**input)).all(is_of_channels)
+        }
+        _ => false,
     }
 }
 
@@ -330,6 +359,26 @@ mod tests {
         assert_eq!(found[0].1, "Conv+Relu+Mul+Sigmoid");
         assert!(found[0].2.contains("operator 4, and 3 are the limit"), "{}", found[0].2);
         assert_eq!(found[1].1, "Abs");
+    }
+
+    #[test]
+    fn what_becomes_weights_of_the_convolution_before_it_does_not_count() {
+        let found = chains(&[
+            "Conv x,W:16x3x3x3 -> a",
+            "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+            "Mul b,K:16x1x1 -> c",
+            "Add c,T:16x1x1 -> d",
+            "Relu d -> e",
+            "Sigmoid e -> f",
+            "Abs f -> g",
+            "Neg g -> y",
+        ]);
+        assert_eq!(found[0].1, "Conv+BatchNormalization+Mul+Add+Relu+Sigmoid+Abs");
+        assert!(found[0].2.contains("operator 4, and 3 are the limit"), "{}", found[0].2);
+        // A factor for each column is none of the weights.
+        let found =
+            chains(&["Conv x,W:16x3x3x3 -> a", "Mul a,K:16 -> b", "Relu b -> c", "Abs c -> d", "Neg d -> y"]);
+        assert_eq!(found[0].1, "Conv+Mul+Relu+Abs");
     }
 
     #[test]

@@ -65,6 +65,7 @@ mod subject;
 mod target;
 #[cfg(test)]
 mod testing;
+mod unexplained;
 
 pub use advise::advise;
 pub use checks::{Why, why_on_ai_cpu};

@@ -117,8 +117,8 @@ impl<'a> Subject<'a> {
         if let Some(trace) = trace {
             subject.take(trace);
         }
-        let mut names = model.into_iter().flat_map(|model| model.graph().nodes()).map(|node| node.name);
-        subject.is_of_this_model = names.any(|name| subject.executions.has(name));
+        let nodes = model.into_iter().flat_map(|model| model.graph().nodes());
+        subject.is_of_this_model = subject.executions.explain(nodes.map(|node| (node.name, node.op_type)));
         subject
     }
 

@@ -17,6 +17,28 @@ pub fn may_have_same_elements(trace: &Trace, a: OperatorId, b: OperatorId) -> bo
     is_unknown || outputs.any(|a| b.outputs().map(known).any(|b| a.zip(b).is_none_or(overlap)))
 }
 
+/// Whether operators of two profiles have an output of the same sizes in any layout; `None` where either profile
+/// doesn't tell its operator's.
+pub(crate) fn shapes_agree(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> Option<bool> {
+    let [a, b] = [a, b].map(|(trace, operator)| {
+        let known = |tensor: TensorId| {
+            let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
+            let layout = trace.tensors.layout()[tensor.index()];
+            let mut sizes: Vec<i64> = shape.iter().copied().filter(|size| *size != 1).collect();
+            sizes.sort_unstable();
+            Some((sizes, elements(shape, layout.map(|layout| trace.strings.get(layout)))))
+        };
+        let outputs = trace.operators.get(operator).outputs();
+        outputs.map(known).collect::<Option<Vec<_>>>().filter(|outputs| !outputs.is_empty())
+    });
+    let (a, b) = (a?, b?);
+    let agree = |(own, (least, most)): &(Vec<i64>, Elements), (other, (few, many)): &(Vec<i64>, Elements)| {
+        let is_blocked = least < most || few < many;
+        own == other || is_blocked && least <= many && few <= most
+    };
+    Some(a.iter().any(|own| b.iter().any(|other| agree(own, other))))
+}
+
 /// How many elements a value has at least and at most: layouts in blocks fill the last block up.
 type Elements = (i64, i64);
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const KINDS: [(&str, &[&str]); 5] = [
     ("batchnorm", &["batchnorm", "bninfer", "bninference"]),
     ("conv", &["conv", "depthwiseconv", "fusedconv"]),
-    ("matmul", &["matmul", "gemm", "fullyconnection", "batchmatmul", "linear", "einsum"]),
+    ("matmul", &["matmul", "gemm", "fullyconnect", "batchmatmul", "linear", "einsum"]),
     ("relu", &["relu"]),
     ("transdata", &["transdata", "reorder", "reformat"]),
 ];
@@ -34,6 +34,7 @@ mod tests {
     fn spellings_of_one_kind_are_one_and_others_lose_their_letter_case_only() {
         assert_eq!(kind("FusedConv2D + Relu"), "conv");
         assert_eq!(kind("BNInferenceD"), kind("BatchNormalization"));
+        assert_eq!((kind("FullyConnected"), kind("FullyConnection")), (kind("Gemm"), kind("MatMul")));
         assert_eq!(kind("SoftmaxV2"), "softmaxv2");
         assert_eq!((kind("aten::conv2d"), kind("aten::softmax")), (kind("Conv"), kind("Softmax")));
         assert_eq!(kind("ünï"), "ünï");

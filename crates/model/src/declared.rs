@@ -40,15 +40,23 @@ pub enum Dim {
 }
 
 impl Dim {
-    /// A dimension of a file; negative sizes and empty names are of any size.
+    /// A dimension of a file; negative sizes, and texts that stand for them, are of any size.
     pub(crate) fn from_proto(dimension: &Dimension) -> Self {
         match &dimension.value {
             // Exporters write −1 (and sometimes any negative number) for a dimension of any size.
             Some(DimensionValue::Value(size)) => u64::try_from(*size).map_or(Self::Unknown, Self::Known),
-            Some(DimensionValue::Param(name)) if !name.is_empty() => Self::Symbol(name.clone()),
+            Some(DimensionValue::Param(name)) if is_name(name) => Self::Symbol(name.clone()),
             Some(DimensionValue::Param(_)) | None => Self::Unknown,
         }
     }
+}
+
+/// Whether a text names a dimension. Exporters also write one for every dimension whose size they don't know: nothing,
+/// a question mark (Paddle's old one), a negative number.
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    let is_negative = text.parse::<i64>().is_ok_and(|number| number < 0);
+    !is_negative && text.chars().any(|letter| letter != '?' && letter != '*')
 }
 
 impl fmt::Display for Dim {

@@ -50,6 +50,7 @@
 //! provenance               facts of such files beside their graph
 //! pairing                  which nodes of two models are the same
 //! graph/ · stored · tensor nodes and values; the tensors that a model stores, and their data
+//! parts                    constants, graphs within nodes, functions: content beside the graph
 //! attributes · declared    attributes of nodes; types as files declare them
 //! proto · wire             ONNX's messages, and their structure on disk
 //! ```
@@ -63,6 +64,7 @@ mod kind_of_file;
 pub mod load;
 mod model_kind;
 mod pairing;
+pub mod parts;
 pub mod proto;
 pub mod provenance;
 pub mod samples;

@@ -65,6 +65,9 @@ pub struct Provenance {
     pub lists: HashSet<String>,
     /// By the name of a stored value of which the file has less than all elements, the bytes that it has.
     pub packed: HashMap<String, u64>,
+    /// By the name of a value that is an output of the model, the name by which the file offers it, where that is
+    /// another.
+    pub output_names: HashMap<String, String>,
 }
 
 impl Provenance {

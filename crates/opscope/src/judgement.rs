@@ -16,6 +16,8 @@ pub struct Facts {
     pub change: Option<(f64, Option<(f64, f64)>)>,
     /// The interval of the candidate's time, in milliseconds.
     pub after_interval: Option<(f64, f64)>,
+    /// Says that both sides seem to be of different models, if they do.
+    pub different_models: Option<String>,
     /// Further lines of the summary.
     pub lines: Vec<String>,
     /// The profiles that were read, each with the name of its side; none of models.
@@ -63,6 +65,8 @@ pub struct Limits {
     pub target_ms: Option<f64>,
     /// Whether a profile may have lost records.
     pub allow_losses: bool,
+    /// Whether the profiles may be of different models.
+    pub allow_different_models: bool,
 }
 
 /// The facts with the outcome of each condition.
@@ -115,8 +119,23 @@ fn wholeness(facts: &Facts, limits: Limits) -> impl Iterator<Item = Condition> {
     })
 }
 
+/// The condition that both sides are of one model, where they don't seem to be.
+fn sameness(facts: &Facts, limits: Limits) -> Option<Condition> {
+    let seen = facts.different_models.as_ref()?;
+    let (outcome, advice) = match limits.allow_different_models {
+        true => (Outcome::Passed, word("allowed by --allow-different-models")),
+        false => (Outcome::Failed, word("--allow-different-models judges their times all the same")),
+    };
+    Some(Condition {
+        name: word("both are of one model").to_owned(),
+        outcome,
+        detail: format!("{seen} ({advice})"),
+    })
+}
+
 fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
     let mut all: Vec<Condition> = wholeness(facts, limits).collect();
+    all.extend(sameness(facts, limits));
     if let Some((change, interval)) = facts.change {
         let limit = limits.max_regression;
         let bounds = interval.map_or(String::new(), |(low, high)| {

@@ -40,6 +40,29 @@ fn a_regression_beyond_the_limit_fails_and_one_within_it_passes() {
 }
 
 #[test]
+fn profiles_of_different_models_fail_unless_that_is_allowed() {
+    let place = Place::new();
+    let header = "Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Output Shapes";
+    let layers = |name: &str, channels: u32, micros: f64| {
+        let row = |number: u32| {
+            let start = 1_760_000_000_000_000_u64 + u64::from(number) * 1_000;
+            format!("{name}{number},Conv2D,AI_CORE,{start}.0,{micros:.3},\"1,{channels},{number}0,40\"\n")
+        };
+        format!("{header}\n{}", (1..4).map(row).collect::<String>())
+    };
+    place.write("op_summary_a.csv", layers("backbone", 24, 100.0));
+    place.write("op_summary_b.csv", layers("encoder", 17, 50.0));
+    let arguments = ["check", "--baseline", "op_summary_a.csv", "--candidate", "op_summary_b.csv"];
+    let failed = place.run(&arguments);
+    assert_eq!(failed.status, Some(1), "{}\n{}", failed.stdout, failed.stderr);
+    assert!(failed.stdout.contains("both are of one model | failed"), "{}", failed.stdout);
+    let allowed = place.done(&[&arguments[..], &["--allow-different-models"]].concat());
+    assert!(allowed.stdout.contains("both are of one model | passed"), "{}", allowed.stdout);
+    let compared = place.done(&["compare", "op_summary_a.csv", "op_summary_b.csv", "--json"]).json();
+    assert_eq!(compared["kinship"], "different models", "{compared:#}");
+}
+
+#[test]
 fn scatter_around_the_limit_is_undecided() {
     let place = Place::new();
     place.write("step_trace_a.csv", step_trace(&[10.0, 12.0, 9.0, 11.0, 8.5, 10.5]));

@@ -3,7 +3,204 @@
 mod common;
 
 use common::{Place, number};
+use opscope_model::proto::{
+    AttributeProto, AttributeType, Dimension, DimensionValue, FunctionProto, GraphProto, ModelProto,
+    NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TensorType, TypeProto, TypeValue,
+    ValueInfoProto, encode,
+};
 use opscope_testing::companions;
+
+fn node(op_type: &str, inputs: &[&str], output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
+    NodeProto {
+        op_type: Some(op_type.to_owned()),
+        name: Some(format!("{op_type}_{output}")),
+        input: inputs.iter().map(|&input| input.to_owned()).collect(),
+        output: vec![output.to_owned()],
+        attribute,
+        ..Default::default()
+    }
+}
+
+fn attribute(name: &str, r#type: AttributeType, value: AttributeProto) -> AttributeProto {
+    AttributeProto { name: Some(name.to_owned()), r#type: Some(r#type as i32), ..value }
+}
+
+fn weight(name: &str, count: usize) -> TensorProto {
+    TensorProto {
+        name: Some(name.to_owned()),
+        data_type: Some(1),
+        dims: vec![count as i64],
+        float_data: vec![0.5; count],
+        ..Default::default()
+    }
+}
+
+/// A value of float32, or of truth.
+fn value(name: &str, elem_type: i32, shape: &[&str]) -> ValueInfoProto {
+    let size = |size: &&str| match size.parse() {
+        Ok(size) => DimensionValue::Value(size),
+        Err(_) => DimensionValue::Param((*size).to_owned()),
+    };
+    let dim = shape.iter().map(|it| Dimension { value: Some(size(it)), denotation: None }).collect();
+    let tensor = TensorType { elem_type: Some(elem_type), shape: Some(TensorShapeProto { dim }) };
+    let r#type = Some(TypeProto { value: Some(TypeValue::Tensor(tensor)), denotation: None });
+    ValueInfoProto { name: Some(name.to_owned()), r#type, ..Default::default() }
+}
+
+fn model(graph: GraphProto, functions: Vec<FunctionProto>) -> Vec<u8> {
+    let import = |domain: &str| OperatorSetIdProto { domain: Some(domain.to_owned()), version: Some(17) };
+    encode(&ModelProto {
+        ir_version: Some(8),
+        opset_import: vec![import(""), import("own")],
+        graph: Some(graph),
+        functions,
+        ..Default::default()
+    })
+}
+
+#[test]
+fn weights_in_constants_and_in_graphs_within_nodes_are_counted_with_what_stands_there() {
+    let place = Place::new();
+    let branch = |name: &str| {
+        let stored = attribute(
+            "value",
+            AttributeType::Tensor,
+            AttributeProto { t: Some(Box::new(weight("", 3))), ..Default::default() },
+        );
+        GraphProto {
+            name: Some(name.to_owned()),
+            node: vec![
+                node("Constant", &[], "k", vec![stored]),
+                node("Add", &["x", "w"], "s", Vec::new()),
+                node("Add", &["s", "k"], "r", Vec::new()),
+            ],
+            initializer: vec![weight("w", 3)],
+            output: vec![value("r", 1, &["3"])],
+            ..Default::default()
+        }
+    };
+    let held = |name: &str| {
+        attribute(
+            name,
+            AttributeType::Graph,
+            AttributeProto { g: Some(Box::new(branch(name))), ..Default::default() },
+        )
+    };
+    let floats = AttributeProto { floats: vec![1.0; 3], ..Default::default() };
+    let graph = GraphProto {
+        name: Some("net".to_owned()),
+        node: vec![
+            node("If", &["c"], "a", vec![held("then_branch"), held("else_branch")]),
+            node("Constant", &[], "b", vec![attribute("value_floats", AttributeType::Floats, floats)]),
+            node("Add", &["a", "b"], "y", Vec::new()),
+        ],
+        input: vec![value("x", 1, &["3"]), value("c", 9, &[])],
+        output: vec![value("y", 1, &["3"])],
+        ..Default::default()
+    };
+    let function = FunctionProto {
+        name: Some("Twice".to_owned()),
+        domain: Some("own".to_owned()),
+        input: vec!["a".to_owned()],
+        output: vec!["b".to_owned()],
+        node: vec![node("Add", &["a", "a"], "b", Vec::new())],
+        opset_import: vec![OperatorSetIdProto { domain: None, version: Some(17) }],
+        ..Default::default()
+    };
+    place.write("branches.onnx", model(graph, vec![function]));
+    let json = place.done(&["info", "branches.onnx", "--json"]).json();
+    let found = |key: &str| number(&json, &format!("/content/{key}"));
+    assert_eq!((found("weights/elements"), found("weights/tensors")), (15.0, 5.0), "{json:#}");
+    assert_eq!((found("weights/tensors_in_constants"), found("weights/tensors_within")), (1.0, 4.0));
+    assert_eq!((found("nodes/count"), found("subgraphs/nodes"), found("subgraphs/count")), (3.0, 6.0, 2.0));
+    assert_eq!(found("functions/nodes"), 1.0);
+    let text = place.done(&["info", "branches.onnx"]).stdout;
+    for part in ["2 subgraphs of If 2, with 6 nodes: Add 4, Constant 2", "1 function, with 1 node: Twice"] {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+}
+
+#[test]
+fn sizes_that_are_given_are_not_missing_and_must_fit_the_model() {
+    let place = Place::new();
+    let graph = GraphProto {
+        name: Some("open".to_owned()),
+        node: vec![node("Relu", &["x"], "y", Vec::new())],
+        input: vec![value("x", 1, &["?", "3", "?", "?"])],
+        output: vec![value("y", 1, &["?", "3", "?", "?"])],
+        ..Default::default()
+    };
+    place.write("open.onnx", model(graph, Vec::new()));
+    let open = place.done(&["info", "open.onnx"]).stdout;
+    assert!(open.contains("the size of open dimensions of 'x'"), "{open}");
+    let given = place.done(&["info", "open.onnx", "--input", "x=1x3x48x192"]).stdout;
+    assert!(!given.contains("missing"), "{given}");
+    place.fails(2, &["nonsense"], &["info", "open.onnx", "--input", "nonsense=1x3"]);
+    place.write("notes.txt", "just words");
+    place.fails(2, &["--input and --dim are about models"], &["info", "notes.txt", "--input", "x=1x3"]);
+}
+
+#[test]
+fn an_openvino_model_has_its_outputs_names_and_each_shared_constant_once() {
+    let place = Place::new();
+    let port = |id: u32| format!("<port id='{id}' precision='FP32'><dim>4</dim></port>");
+    let constant = |id: u32| {
+        format!(
+            "<layer id='{id}' name='w{id}' type='Const' version='opset1'>
+             <data element_type='f32' shape='4' offset='0' size='16'/><output>{}</output></layer>",
+            port(0)
+        )
+    };
+    let sum = |id: u32, attribute: &str| {
+        format!(
+            "<layer id='{id}' name='sum{id}' type='Add' version='opset1'><input><port id='0'/><port id='1'/></input>
+             <output><port id='2' precision='FP32' {attribute}><dim>4</dim></port></output></layer>"
+        )
+    };
+    let result = |id: u32, attribute: &str| {
+        format!(
+            "<layer id='{id}' name='result{id}' type='Result' version='opset1' {attribute}>
+             <input><port id='0'/></input></layer>"
+        )
+    };
+    let edge = |from: u32, port: u32, to: u32, input: u32| {
+        format!("<edge from-layer='{from}' from-port='{port}' to-layer='{to}' to-port='{input}'/>")
+    };
+    let parameter = format!(
+        "<layer id='0' name='x' type='Parameter' version='opset1'>
+         <data shape='4' element_type='f32'/><output>{}</output></layer>",
+        port(0)
+    );
+    let layers = [
+        parameter,
+        constant(1),
+        constant(2),
+        sum(3, "names='state,other'"),
+        sum(4, ""),
+        result(5, ""),
+        result(6, "output_names='scores'"),
+    ];
+    let edges = [
+        edge(0, 0, 3, 0),
+        edge(1, 0, 3, 1),
+        edge(3, 2, 4, 0),
+        edge(2, 0, 4, 1),
+        edge(3, 2, 5, 0),
+        edge(4, 2, 6, 0),
+    ];
+    let (layers, edges) = (layers.concat(), edges.concat());
+    place.write(
+        "net.xml",
+        format!(
+            "<?xml version='1.0'?><net name='net' version='11'><layers>{layers}</layers><edges>{edges}</edges></net>"
+        ),
+    );
+    place.write("net.bin", [0u8; 16]);
+    let text = place.done(&["info", "net.xml"]).stdout;
+    for part in ["state float32 [4]", "scores float32 [4]", "4 in 1 tensor, 16 B"] {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+}
 
 #[test]
 fn a_model_is_described_by_its_inputs_nodes_and_weights() {

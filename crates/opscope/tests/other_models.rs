@@ -522,7 +522,11 @@ fn models_bring_operators_together_across_a_conversion() {
     let json = place.done(&[&files[..], &with, &["--json"]].concat()).json();
     assert_eq!(json["matched"]["before"], 1.0);
     assert_eq!(json["models"]["before"]["operators_known"], 3);
-    assert_eq!(json["models"]["paired_by_name"], 0);
+    // All that is in common is told by how it was found.
+    assert_eq!(json["models"]["before"]["nodes_in_common"], 3);
+    for (how, count) in [("name", 0), ("origin", 2), ("structure", 1)] {
+        assert_eq!(json["models"][format!("paired_by_{how}")], count, "{how}");
+    }
     let groups = json["groups"].as_array().expect("the groups");
     let sum = groups.iter().find(|group| group["after"][0]["name"] == "add").expect("the sum");
     assert_eq!(sum["before"][0]["name"], "total");

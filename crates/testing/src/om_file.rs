@@ -263,6 +263,8 @@ pub fn file(form: Form, graphs: &[(&str, Vec<Operator>)], weights: &[u8]) -> Vec
     model = plain(model, "framework_type", Message::new().bytes(2, "Onnx"));
     model = plain(model, "memory_size", Message::new().int(3, 11_275_776));
     model = plain(model, "stream_num", Message::new().int(3, 1));
+    let outputs = Message::new().message(1, &Message::new().texts(2, &["add:0:scores"]).int(20, 1));
+    model = plain(model, "attr_model_out_nodes_name", outputs);
     if let Some(Words { names, texts, has_texts }) = writer.words {
         let list = |texts: &[String]| {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

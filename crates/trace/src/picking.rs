@@ -102,7 +102,8 @@ mod tests {
             assert_eq!(read(op_type, table), Some(4 * (16 + 2)), "{op_type}");
         }
         assert_eq!(read("EMBEDDING_LOOKUP", &[&[2], &[1_000, 8]]), Some(4 * (16 + 2)));
-        for op_type in ["Shape", "ShapeN", "ZerosLike", "ZEROS_LIKE", "aten::zeros_like", "RandomNormalLike"] {
+        for op_type in ["Shape", "ShapeN", "ZerosLike", "ZEROS_LIKE", "aten::zeros_like", "RandomNormalLike"]
+        {
             assert_eq!(read(op_type, table), Some(0), "{op_type}");
         }
         assert_eq!(read("Split", &[&[4, 8]]), Some(4 * 32), "all of it comes out");

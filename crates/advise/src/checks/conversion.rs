@@ -2,11 +2,13 @@
 
 use std::sync::LazyLock;
 
+use opscope_model::Node;
 use serde::Deserialize;
 
 use super::nodes::each_node;
 use crate::claim::Claims;
 use crate::condition::Means;
+use crate::graph::View;
 use crate::outcome::{Causes, Found, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
@@ -103,7 +105,13 @@ pub(super) fn is_for_the_engine(op_type: &str) -> Option<bool> {
 fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
     let mut places = Places::new(subject, Means::Step);
-    for node in model.graph().nodes() {
+    let view = View::new(model);
+    // Weights of a smaller type are brought to another one when the model is converted.
+    let is_of_weights = |node: &Node<'_>| {
+        let mut inputs = node.inputs.iter().flatten().peekable();
+        inputs.peek().is_some() && inputs.all(|input| view.is_constant(*input))
+    };
+    for node in view.nodes().filter(|node| !is_of_weights(node)) {
         let wide = |limit: usize| {
             let shapes = subject.shapes.and_then(|shapes| shapes.get(node.input(0)?));
             shapes.is_some_and(|shape| shape.dims.len() > limit)

@@ -18,6 +18,10 @@ fn uneven_resize(subject: &Subject<'_>, _: &Rule) -> Outcome {
     if matches!(of_model, Some(Outcome::Operators(_))) {
         return of_model.unwrap_or(Outcome::Silent);
     }
+    // A model tells how it resizes, of which a profile has types alone.
+    if subject.model.is_some_and(|model| model.graph().nodes().all(|node| height(&node).is_none())) {
+        return of_model.unwrap_or(Outcome::Silent);
+    }
     in_profile(subject).or(of_model).unwrap_or_else(|| {
         Outcome::Missing("shapes in the profile, or the model with known shapes (--model)".to_owned())
     })
@@ -35,6 +39,9 @@ fn in_model(subject: &Subject<'_>) -> Option<Outcome> {
     Some(found.outcome())
 }
 
+/// Caffe's resize, which knows no other way than from corner to corner. OpenVINO's Interpolate is another.
+const CAFFES: &str = "Interp";
+
 /// The place of the height among the sizes of an image that a node maps from corner to corner.
 fn height(node: &Node<'_>) -> Option<usize> {
     let attributes = node.attributes;
@@ -42,6 +49,9 @@ fn height(node: &Node<'_>) -> Option<usize> {
         let aligned = attributes.string("coordinate_transformation_mode") == Some("align_corners");
         let linear = attributes.string("mode").is_some_and(|mode| mode != "nearest");
         return (aligned && linear).then_some(2);
+    }
+    if node.op_type == CAFFES {
+        return Some(2);
     }
     // As offline models of Ascend have it.
     let is_bilinear =
@@ -97,11 +107,12 @@ enum Corners {
 
 fn corners(trace: &Trace, row: &Operator, op_type: &str) -> Corners {
     let attributes = row.attributes.map_or("", |text| trace.strings.get(text));
-    let is_resize = ["Resize", "Upsample", "Interp"].iter().any(|start| op_type.starts_with(start));
+    let is_caffes = op_type == CAFFES;
+    let is_resize =
+        is_caffes || ["Resize", "Upsample", "Interpolate"].iter().any(|start| op_type.starts_with(start));
     if !is_resize || op_type.contains("Nearest") || attributes.contains("\"nearest\"") {
         Corners::Not
-    } else if op_type.starts_with("Interp") || attributes.contains("align_corners\"") {
-        // Caffe's Interp knows no other way.
+    } else if is_caffes || attributes.contains("align_corners\"") {
         Corners::Aligned
     } else if row.attribution != Attribution::NoGraph || !attributes.is_empty() {
         Corners::Not

@@ -132,6 +132,14 @@ fn the_resize_of_huaweis_case_is_found_by_the_shapes_of_the_profile() {
     let unsure = only(&resize("ResizeBilinearV2", 175, 350), "G09");
     assert!(unsure.evidence[0].detail.contains("the profile doesn't say"), "{:?}", unsure.evidence[0]);
     assert!(!resize("Interp", 176, 351).finds("G09"));
+    // OpenVINO's is another operator than Caffe's, and a model tells which way it resizes.
+    let other = only(&resize("Interpolate", 175, 350), "G09");
+    assert!(other.evidence[0].detail.contains("the profile doesn't say"), "{:?}", other.evidence[0]);
+    assert!(!on(Target::OnnxRuntime, resize("Interpolate", 175, 350)).finds("G09"));
+    for mode in ["mode=nearest", "mode=linear coordinate_transformation_mode=asymmetric"] {
+        let node = format!("Resize x,R:,S:4 {mode} -> y");
+        assert!(!with_model(resize("Interp", 175, 350), &[&node]).finds("G09"), "{mode}");
+    }
     assert!(!resize("ResizeNearestNeighborV2", 175, 350).finds("G09"));
     assert!(!on(Target::OnnxRuntime, resize("Resize", 175, 350)).finds("G09"));
 }

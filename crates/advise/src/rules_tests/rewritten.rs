@@ -32,6 +32,19 @@ fn a_finding_says_how_opscope_does_it_or_that_its_rewrite_finds_no_place() {
 }
 
 #[test]
+fn a_rewrite_of_other_operators_than_those_of_the_finding_is_not_offered() {
+    // A cast that goes there and back, and ones that the converter put in.
+    let model = ["Cast x to=10 -> a", "Cast a to=1 -> b", "Relu b -> y"];
+    let does = |cast: &str| {
+        let profile = Profile::new(&[(cast, "Cast", AI, 500, &[]), ("Relu_y", "Relu", AI, 500, &[])]);
+        found(&with_model(of(profile), &model), "A44").does
+    };
+    assert!(matches!(does("trans_Cast_2"), Some(Does::Nowhere(ids)) if ids == "G12"));
+    let own = does("Cast_b").and_then(|does| does.options()).unwrap_or_default();
+    assert!(own.starts_with("--only G12"), "{own}");
+}
+
+#[test]
 fn a_normalisation_that_the_rewrite_leaves_alone_is_no_finding() {
     let norm = |attribute: &str| {
         let norm = format!("BatchNormalization a,S:16,B:16,M:16,V:16 {attribute} -> y");

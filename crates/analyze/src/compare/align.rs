@@ -11,6 +11,7 @@
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
 //! 4. Operators that are then left are matched by type in the order in which they ran, first with those
 //!    that have outputs of the same shapes.
+//! 5. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -18,11 +19,13 @@ use std::hash::Hash;
 use opscope_trace::{Nanoseconds, Trace};
 
 use super::absorb::{Fate, absorb};
+use super::feeding::join_feeding;
 use super::group::{Group, Member};
 use super::node_names::NodeNames;
 use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which};
+use crate::elements::shapes_agree;
 
 /// An operator of one profile, as it is aligned.
 pub(super) struct Entry {
@@ -43,6 +46,13 @@ pub(super) struct Entries {
     typed: bool,
 }
 
+impl Entries {
+    /// The operators of a side, A's or B's.
+    fn of(&self, side: usize) -> &[Entry] {
+        if side == 0 { &self.before } else { &self.after }
+    }
+}
+
 /// The group of each operator of A and of B, by their places among the rows.
 pub(super) struct Groups {
     pub before: Vec<Option<usize>>,
@@ -51,18 +61,39 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    fn pair(&mut self, before: usize, after: usize) {
+    /// The groups of a side, A's or B's, by place.
+    pub fn of(&self, side: usize) -> &[Option<usize>] {
+        if side == 0 { &self.before } else { &self.after }
+    }
+
+    pub fn set(&mut self, side: usize, place: usize, group: usize) {
+        let groups = if side == 0 { &mut self.before } else { &mut self.after };
+        groups[place] = Some(group);
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    pub fn pair(&mut self, before: usize, after: usize) {
         (self.before[before], self.after[after]) = (Some(self.count), Some(self.count));
         self.count += 1;
     }
 }
 
-/// The groups of two profiles, and the matched part of the time of each.
-pub(super) fn align<'t>(
-    a: &Side<'t>,
-    b: &Side<'t>,
-    names: [&'t NodeNames; 2],
-) -> (Vec<Group<'t>>, (f64, f64)) {
+/// The groups of two profiles, and parts of the time of A and of B.
+pub(super) struct Aligned<'t> {
+    pub groups: Vec<Group<'t>>,
+    /// Of operators that have a counterpart.
+    pub matched: (f64, f64),
+    /// Of those that have it by more than their types and their order.
+    pub agreeing: (f64, f64),
+    /// Of those that have it by their types and their order alone, against their shapes.
+    pub contradicting: (f64, f64),
+}
+
+/// The groups of two profiles, and how well they are founded.
+pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -> Aligned<'t> {
     let mut texts = Texts::new(&a.trace.strings, &b.trace.strings);
     let mut groups = Groups { before: vec![None; a.rows.len()], after: vec![None; b.rows.len()], count: 0 };
     by_origin([a, b], names, &mut texts, &mut groups);
@@ -75,16 +106,54 @@ pub(super) fn align<'t>(
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
+    let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
+    join_feeding([a, b], &sources, fate, &mut groups);
     absorb([a, b], &entries, &fates, &sources, &mut groups);
     let paired = groups.count;
-    by_order(&entries, |entry| Some((entry.kind, entry.shapes?)), &mut groups);
-    by_order(&entries, |entry| Some(entry.kind), &mut groups);
+    // Copies between layouts are each engine's own, wherever it wants them.
+    let is_copy: Vec<bool> = texts.kinds().iter().map(|kind| kind == COPY).collect();
+    let key = |entry: &Entry| (!is_copy[entry.kind.index()]).then_some(entry.kind);
+    by_order(&entries, |entry| Some((key(entry)?, entry.shapes?)), &mut groups);
+    let of_equal_shapes = groups.count;
+    by_order(&entries, key, &mut groups);
+    let (mut agreeing, mut contradicting) = (vec![true; of_equal_shapes], vec![false; of_equal_shapes]);
+    for fit in fits([a, b], &groups, of_equal_shapes) {
+        agreeing.push(fit == Some(true));
+        contradicting.push(fit == Some(false));
+    }
+    by_neighbours(&entries, |entry| is_copy[entry.kind.index()], &mut groups);
+    agreeing.resize(groups.count, false);
+    contradicting.resize(groups.count, false);
     if groups.count > paired {
         // An operator behind one that was matched by its order alone may have been taken in by that.
         absorb([a, b], &entries, &fates, &sources, &mut groups);
     }
-    let matched = (share(&a.rows, &groups.before), share(&b.rows, &groups.after));
-    (finish(a, b, &groups), matched)
+    let shares = |counts: &dyn Fn(usize) -> bool| {
+        (share(&a.rows, &groups.before, counts), share(&b.rows, &groups.after, counts))
+    };
+    Aligned {
+        matched: shares(&|_| true),
+        agreeing: shares(&|group| agreeing[group]),
+        contradicting: shares(&|group| contradicting[group]),
+        groups: finish(a, b, &groups),
+    }
+}
+
+/// Whether the shapes of the pairs from a group on agree, where both sides tell them.
+fn fits([a, b]: [&Side<'_>; 2], groups: &Groups, first: usize) -> Vec<Option<bool>> {
+    let mut pairs = vec![(None, None); groups.count - first];
+    let pair_of = |group: &Option<usize>| group.and_then(|group| group.checked_sub(first));
+    for (row, group) in a.rows.iter().zip(&groups.before) {
+        if let Some(pair) = pair_of(group) {
+            pairs[pair].0 = row.operator;
+        }
+    }
+    for (row, group) in b.rows.iter().zip(&groups.after) {
+        if let Some(pair) = pair_of(group) {
+            pairs[pair].1 = row.operator;
+        }
+    }
+    pairs.into_iter().map(|(own, other)| shapes_agree((a.trace, own?), (b.trace, other?))).collect()
 }
 
 fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
@@ -108,6 +177,9 @@ fn output_shapes<'t>(trace: &'t Trace, row: &Row<'_>) -> Option<Vec<&'t [i64]>> 
         outputs.map(|tensor| trace.shape(tensor).filter(known)).collect::<Option<_>>()?;
     (!shapes.is_empty()).then_some(shapes)
 }
+
+/// The kind of copies between layouts.
+const COPY: &str = "transdata";
 
 /// The type of TensorRT's copies between layouts.
 pub const REFORMAT: &str = "Reformat";
@@ -263,6 +335,36 @@ fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(&Entry) -> Option<K>, 
     }
 }
 
+/// Pairs copies between layouts that stand between the same groups, or between one and the begin or the end.
+fn by_neighbours(entries: &Entries, is_copy: impl Fn(&Entry) -> bool, groups: &mut Groups) {
+    let ends = |side: usize| {
+        let (entries, of) = (entries.of(side), groups.of(side));
+        // The operator that is no copy and was passed last: none at an end, and maybe one without a group.
+        let passed = |places: &mut dyn Iterator<Item = usize>| {
+            let mut last: Option<Option<usize>> = None;
+            let near = |place: usize| if is_copy(&entries[place]) { last } else { last.replace(of[place]) };
+            places.map(near).collect::<Vec<_>>()
+        };
+        let before = passed(&mut (0..entries.len()));
+        let mut after = passed(&mut (0..entries.len()).rev());
+        after.reverse();
+        let known = |end: Option<Option<usize>>| end != Some(None);
+        let free = |place: &usize| is_copy(&entries[*place]) && of[*place].is_none();
+        let places = (0..entries.len()).filter(free);
+        let ends = places.map(|place| (place, (before[place], after[place])));
+        ends.filter(|(_, (before, after))| known(*before) && known(*after)).collect::<Vec<_>>()
+    };
+    let mut free: HashMap<_, Vec<usize>> = HashMap::new();
+    for (place, between) in ends(1).into_iter().rev() {
+        free.entry(between).or_default().push(place);
+    }
+    for (place, between) in ends(0) {
+        if let Some(other) = free.get_mut(&between).and_then(Vec::pop) {
+            groups.pair(place, other);
+        }
+    }
+}
+
 /// The groups with their operators, the greatest change first.
 fn finish<'t>(a: &Side<'t>, b: &Side<'t>, groups: &Groups) -> Vec<Group<'t>> {
     let mut members: Vec<(Vec<Member<'t>>, Vec<Member<'t>>)> = Vec::new();
@@ -292,10 +394,10 @@ fn member<'t>(side: &Side<'t>, row: &Row<'_>) -> Member<'t> {
     Member { name: text(row.name), op_type: text(row.op_type), time: row.time }
 }
 
-/// Which part of the time belongs to rows with a group.
-fn share(rows: &[Row<'_>], of: &[Option<usize>]) -> f64 {
+/// Which part of the time belongs to rows with a group that counts.
+fn share(rows: &[Row<'_>], of: &[Option<usize>], counts: &dyn Fn(usize) -> bool) -> f64 {
     let all: Nanoseconds = rows.iter().map(|row| row.time).sum();
-    let in_groups = rows.iter().zip(of).filter(|(_, group)| group.is_some());
+    let in_groups = rows.iter().zip(of).filter(|(_, group)| group.is_some_and(counts));
     let matched: Nanoseconds = in_groups.map(|(row, _)| row.time).sum();
     if all.0 > 0 { matched.0 as f64 / all.0 as f64 } else { 0.0 }
 }

@@ -11,6 +11,7 @@ mod absorb;
 mod align;
 mod change_family;
 mod extent;
+mod feeding;
 mod group;
 mod node_names;
 mod noise;
@@ -22,11 +23,11 @@ mod waterfall;
 
 use std::sync::LazyLock;
 
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::{Nanoseconds, Trace, words};
 
 use crate::SpanBasis;
 pub use align::REFORMAT;
-use align::align;
+use align::{Aligned, align};
 use extent::Extent;
 use side::Side;
 
@@ -62,6 +63,12 @@ pub struct Comparison<'t> {
     pub groups: Vec<Group<'t>>,
     /// The part of A's and B's operators' time that has a counterpart in the other.
     pub matched: (f64, f64),
+    /// The part that has one by more than types and their order: by the nodes of the graph, by names or by shapes.
+    pub agreeing: (f64, f64),
+    /// The part that has one by types and order alone, though the shapes are others.
+    pub contradicting: (f64, f64),
+    /// The names of A's and of B's model, where a profile is of one model and tells its name.
+    pub models: (Option<&'t str>, Option<&'t str>),
     /// Calls of the host and ranges of the program that both have, the greatest change first.
     pub spans: Vec<SpanChange>,
     /// Whole seconds that came or went, which look like a sleep.
@@ -118,7 +125,7 @@ impl<'t> Comparison<'t> {
             sides.0.leave_recording_out(extent.whole);
             sides.1.leave_recording_out(extent.whole);
         }
-        let (groups, matched) = align(&sides.0, &sides.1, names);
+        let Aligned { groups, matched, agreeing, contradicting } = align(&sides.0, &sides.1, names);
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
@@ -143,6 +150,9 @@ impl<'t> Comparison<'t> {
             operators,
             groups,
             matched,
+            agreeing,
+            contradicting,
+            models: (model_name(before), model_name(after)),
             spans,
             suspects,
             durations_alone: (!before.run.layer_times.is_placed(), !after.run.layer_times.is_placed()),
@@ -160,16 +170,54 @@ impl<'t> Comparison<'t> {
         spans::relative_change(self.before, self.after)
     }
 
-    /// Whether the profiles seem to be of different models: on one side less than half of the time has
-    /// a counterpart, and the other side isn't found whole in it either, as it is where most of the time
-    /// was saved by leaving something out.
-    pub fn is_of_different_models(&self) -> bool {
+    /// Whether both profiles seem to be of one model.
+    ///
+    /// They seem to be of different ones where on one side less than half of the time has a counterpart, and the
+    /// other side isn't found whole in it either, as it is where most of the time was saved by leaving something
+    /// out. Types and order find counterparts in any two networks of a kind: so the same holds where shapes
+    /// contradict most of what they brought together, or all but a little of it is theirs.
+    pub fn kinship(&self) -> Kinship {
         const FEW: f64 = 0.1;
         const HALF: f64 = 0.5;
         const WHOLE: f64 = 0.9;
-        let has_operators = self.operators.0.0 > 0 && self.operators.1.0 > 0;
-        let (less, more) = (self.matched.0.min(self.matched.1), self.matched.0.max(self.matched.1));
-        has_operators && (less < FEW || less < HALF && more < WHOLE)
+        let less = |(a, b): (f64, f64)| a.min(b);
+        let more = |(a, b): (f64, f64)| a.max(b);
+        if self.operators.0.0 <= 0 || self.operators.1.0 <= 0 {
+            return Kinship::SameModel;
+        }
+        let has_few = less(self.matched) < FEW || less(self.matched) < HALF && more(self.matched) < WHOLE;
+        let agrees_little = more(self.agreeing) < FEW;
+        let contradicts = less(self.contradicting);
+        if has_few || contradicts > HALF || agrees_little && contradicts > more(self.agreeing) {
+            return Kinship::DifferentModels;
+        }
+        if agrees_little { Kinship::Untold } else { Kinship::SameModel }
+    }
+
+    /// Whether the profiles seem to be of different models.
+    pub fn is_of_different_models(&self) -> bool {
+        self.kinship() == Kinship::DifferentModels
+    }
+}
+
+words! {
+    /// Whether two profiles are of one model, as their operators tell.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kinship {
+        /// Nothing speaks against it.
+        SameModel = "same model",
+        /// Nothing but types and their order brings the operators together.
+        Untold = "untold",
+        /// They seem to be of different ones.
+        DifferentModels = "different models",
+    }
+}
+
+/// The name of the model of a profile that is of one.
+fn model_name(trace: &Trace) -> Option<&str> {
+    match trace.models.name() {
+        [name] => Some(trace.strings.get(*name)).filter(|name| !name.is_empty()),
+        _ => None,
     }
 }
 

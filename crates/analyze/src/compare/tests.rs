@@ -206,6 +206,35 @@ fn profiles_of_different_models_are_known_as_such() {
 }
 
 #[test]
+fn networks_that_agree_in_types_and_order_alone_are_different_if_their_shapes_contradict() {
+    let network = |names: [&'static str; 3], channels: i64| {
+        shaped_profile(&[
+            (names[0], "Conv", [1, channels, 40, 40], 100),
+            (names[1], "Relu", [1, channels, 40, 40], 10),
+            (names[2], "Conv", [1, 2 * channels, 20, 20], 50),
+        ])
+    };
+    let before = network(["a1", "a2", "a3"], 24);
+    let other = network(["b1", "b2", "b3"], 17);
+    let comparison = Comparison::of(&before, &other);
+    assert_eq!((comparison.matched, comparison.agreeing), ((1.0, 1.0), (0.0, 0.0)));
+    assert_eq!(comparison.kinship(), Kinship::DifferentModels);
+    // The same network with other names, and the same with other sizes.
+    let renamed = network(["b1", "b2", "b3"], 24);
+    assert_eq!(Comparison::of(&before, &renamed).kinship(), Kinship::SameModel);
+    let resized = network(["a1", "a2", "a3"], 17);
+    assert_eq!(Comparison::of(&before, &resized).kinship(), Kinship::SameModel);
+}
+
+#[test]
+fn nothing_is_said_to_be_of_one_model_that_types_and_order_alone_bring_together() {
+    let before = profile(&[("a1", "Conv", "", 10), ("a2", "Pool", "", 5)]);
+    let after = profile(&[("b1", "Conv", "", 11), ("b2", "Pool", "", 5)]);
+    assert_eq!(Comparison::of(&before, &after).kinship(), Kinship::Untold);
+    assert_eq!(Comparison::of(&before, &before).kinship(), Kinship::SameModel);
+}
+
+#[test]
 fn a_model_that_lost_most_of_its_time_is_still_the_same() {
     let before = profile(&[("conv", "Conv", "", 100), ("nms", "NonMaxSuppression", "", 300)]);
     let after = profile(&[("conv", "Conv", "", 100)]);
@@ -238,6 +267,56 @@ fn changes_of_layout_do_not_part_an_operator_from_what_it_took_in() {
             "Conv same 0"
         ]
     );
+}
+
+#[test]
+fn a_product_belongs_to_the_addition_after_which_an_engine_named_both() {
+    let before = profile(&[
+        ("scores", "Transpose+MatMul", "scores", 40),
+        ("bias", "Add", "bias", 10),
+        ("other", "MatMul", "other", 30),
+        ("sum", "Add", "sum", 5),
+    ]);
+    let after = profile(&[("bias", "FullyConnected", "bias", 35), ("sum", "Add", "sum", 5)]);
+    let comparison = Comparison::of(&before, &after);
+    let mut found = stories(&comparison);
+    found.sort();
+    let expected = ["Add same 0", "MatMul vanished -30", "Transpose+MatMul + Add became FullyConnected -15"];
+    assert_eq!(found, expected);
+    // By a model, it is the product that the addition reads.
+    let names = model(&[("scores", "MatMul", ""), ("other", "MatMul", ""), ("bias", "Add", "other")]);
+    let none = NodeNames::default();
+    let comparison = Comparison::joined(&before, &after, [&names, &none]);
+    assert!(
+        stories(&comparison).contains(&"Add + MatMul became FullyConnected -5".to_owned()),
+        "{comparison:?}"
+    );
+}
+
+#[test]
+fn copies_between_layouts_have_a_counterpart_only_between_the_same_operators() {
+    let before = profile(&[
+        ("in_1", "ReorderInput", "", 3),
+        ("conv", "Conv", "", 50),
+        ("out_1", "ReorderOutput", "", 4),
+        ("pool", "Pool", "", 5),
+    ]);
+    let after = profile(&[
+        ("conv", "Conv", "", 50),
+        ("trans_7", "TransData", "", 6),
+        ("pool", "Pool", "", 5),
+        ("trans_9", "TransData", "", 7),
+    ]);
+    let mut found = stories(&Comparison::of(&before, &after));
+    found.sort();
+    let expected = [
+        "Conv same 0",
+        "Pool same 0",
+        "ReorderInput vanished -3",
+        "ReorderOutput slower 2",
+        "TransData appeared 7",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]

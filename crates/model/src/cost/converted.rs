@@ -5,7 +5,10 @@ use super::flops::{interpolated, product, sum, when};
 
 /// Operators of GE, as offline models of Ascend have them. Types that end in `D` have some inputs as attributes.
 pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
-    let each = |count| product(&[Some(count), node.output(0)]);
+    // An operator that reads more elements than it gives was made one with a reduction, and keeps the type of its first
+    // part alone.
+    let is_whole = || (0..node.node.inputs.len()).all(|input| node.input(input) <= node.output(0));
+    let each = |count| product(&[Some(count), node.output(0)]).filter(|_| is_whole());
     match node.node.op_type {
         "Conv2D" | "DepthwiseConv2D" | "Conv3D" => {
             sum(&[product(&[Some(2), node.output(0), filter(node)]), when(node.has(2), node.output(0))])
@@ -20,11 +23,8 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
             sum(&[product(&[Some(2), node.input(0), window, channels]), when(node.has(2), node.output(0))])
         }
         "MatMul" | "MatMulV2" | "MatMulV3" | "BatchMatMul" | "BatchMatMulV2" => {
-            let attributes = node.node.attributes;
-            let is_turned = ["transpose_x1", "adj_x1"].iter().any(|name| attributes.int(name) == Some(1));
-            let dims = node.dims(0)?;
-            let summed = *dims.get(dims.len().checked_sub(if is_turned { 2 } else { 1 })?)?;
-            sum(&[product(&[Some(2), node.output(0), summed]), when(node.has(2), node.output(0))])
+            let products = product(&[Some(2), node.output(0), summed(node)]);
+            sum(&[products, when(node.has(2), node.output(0))])
         }
         "FullyConnection" => {
             let summed = product(node.dims(1)?.get(1..)?);
@@ -160,6 +160,31 @@ pub(super) fn of_tflite(node: &Costed) -> Option<u64> {
     }
 }
 
+/// How many products each element of a matrix product is the sum of.
+///
+/// The attributes that tell of turned sides are lost where the converter fused the operator with others, and then the
+/// sizes of both sides and of the output tell.
+fn summed(node: &Costed) -> Option<u64> {
+    let attributes = node.node.attributes;
+    let told = |names: [&str; 2]| names.iter().any(|name| attributes.int(name) == Some(1));
+    let told = [told(["transpose_x1", "adj_x1"]), told(["transpose_x2", "adj_x2"])];
+    // The rows and the columns of a side.
+    let matrix = |dims: &[Option<u64>], is_turned: bool| {
+        let [.., rows, columns] = *dims else { return None };
+        if is_turned { Some((columns?, rows?)) } else { Some((rows?, columns?)) }
+    };
+    let first = node.dims(0)?;
+    let Some(second) = node.dims(1) else { return Some(matrix(first, told[0])?.1) };
+    let output =
+        node.node.output(0).and_then(|id| node.shapes.get(id)).and_then(|shape| matrix(&shape.dims, false));
+    let fits = |turned: &[bool; 2]| {
+        let (rows, summed) = matrix(first, turned[0])?;
+        let (also, columns) = matrix(second, turned[1])?;
+        (summed == also && output.is_none_or(|output| output == (rows, columns))).then_some(summed)
+    };
+    [told, [false, false], [true, false], [false, true], [true, true]].iter().find_map(fits)
+}
+
 /// An LSTM of TensorFlow Lite. Inputs 1 to 4 are the weights of its gates for the input, 5 to 8 those for its state,
 /// 9 to 11 peepholes, 12 to 15 biases, 16 a projection and 17 its bias; any may be left out.
 fn gates(node: &Costed) -> Option<u64> {
@@ -224,6 +249,12 @@ mod tests {
         assert_eq!(case("MatMulV2").input(&[5, 6]).flops(), Some(2 * 24 * 5));
         assert_eq!(case("MatMulV2").int("transpose_x1", 1).flops(), Some(2 * 24 * 4));
         assert_eq!(case("RealDiv").flops(), Some(24));
+        assert_eq!(case("RealDiv").input(&[2, 4, 6]).flops(), None, "fused with a reduction");
+        // Fusion drops the attributes that tell of turned sides.
+        let fused = Case::new("ascend:BatchMatMulV2").output(&[1, 1, 512]).input(&[1, 512, 1]);
+        assert_eq!(fused.weight(&[512, 512]).weight(&[512]).flops(), Some(2 * 512 * 512 + 512));
+        let odd = Case::new("ascend:MatMulV2").output(&[4, 6]).input(&[4, 5]).input(&[7, 6]);
+        assert_eq!(odd.flops(), None, "sizes that fit in no way");
         assert_eq!(case("SoftmaxV2").flops(), Some(120));
         assert_eq!(case("TransData").flops(), Some(0));
         assert_eq!(case("AutomaticBufferFusionOp").flops(), None);

@@ -162,6 +162,18 @@ impl Assembly {
         self.graph.output.push(declaration(name, tensor));
     }
 
+    /// States the name by which the file offers an output.
+    pub fn name_output(&mut self, output: &str, stated: &str) {
+        if !stated.is_empty() && stated != output {
+            self.provenance.output_names.insert(output.to_owned(), stated.to_owned());
+        }
+    }
+
+    /// The names of the outputs so far.
+    pub fn outputs(&self) -> Vec<String> {
+        self.graph.output.iter().map(|output| output.name().to_owned()).collect()
+    }
+
     /// Whether the graph has outputs so far.
     pub fn has_outputs(&self) -> bool {
         !self.graph.output.is_empty()
@@ -234,6 +246,10 @@ impl Assembly {
                 continue;
             };
             if listed.insert(value.clone()) {
+                let names = &mut self.provenance.output_names;
+                if let Some(stated) = names.remove(output.name()).filter(|stated| *stated != value) {
+                    names.insert(value.clone(), stated);
+                }
                 output.name = Some(value);
                 self.graph.output.push(output);
             }

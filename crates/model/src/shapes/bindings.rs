@@ -268,6 +268,24 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_stands_for_any_size_names_no_dimension() {
+        let graph = GraphProto {
+            node: vec![node("Relu", &["x"], &["y"])],
+            input: vec![named("x", DataType::Float32, &["?", "?", "*", "unk__7"])],
+            output: vec![untyped("y")],
+            ..Default::default()
+        };
+        let model = Model::from_proto(model_of(graph, 18), None).unwrap();
+        let shapes = Shapes::infer(&model, &Bindings::new().shape("x", &[1, 3, 48, 192])).unwrap();
+        assert_eq!(
+            shapes.get(model.graph().outputs()[0]).map(|shape| shown(&shape.dims)).unwrap(),
+            "1x3x48x192"
+        );
+        let refused = Shapes::infer(&model, &Bindings::new().symbol("?", 1)).unwrap_err();
+        assert!(refused.to_string().contains("the named ones are `unk__7`"), "{refused}");
+    }
+
+    #[test]
     fn elements_of_an_input_decide_about_dimensions() {
         let bindings = Bindings::new().symbol("batch", 1).value("sizes", &[5, 3]);
         assert_eq!(infer(bindings).unwrap(), ["1x3", "5x3", "1x7"]);

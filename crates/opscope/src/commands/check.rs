@@ -39,11 +39,14 @@ harm; a time that was stored on another machine says little. Only what lies beyo
 or fails:
 
   0  passed: the change is certainly within the limits
-  1  failed: it certainly exceeds a limit, or a profile has lost records
+  1  failed: it certainly exceeds a limit, a profile has lost records, or they are of different models
   3  undecided: the noise is greater than the distance to the limit
 
 A profile that is cut off or damaged, of which records are missing, fails whatever its times are: what
 is missing takes no time. --allow-losses judges what is there; the report still names the losses.
+
+Profiles of different models say nothing about a change, and fail: those of which hardly anything agrees but
+types of operators and their order. --allow-different-models judges their times all the same.
 
 --html writes the candidate's profile as a page in one file, as opscope report does, whatever the verdict
 is: the timeline, the operators and the findings say where the time went. --model names the model that it is
@@ -74,6 +77,10 @@ pub struct Arguments {
     /// Judge a profile all the same that has lost records; without this, such a side fails
     #[arg(long)]
     allow_losses: bool,
+
+    /// Judge two profiles all the same that seem to be of different models; without this, they fail
+    #[arg(long)]
+    allow_different_models: bool,
 
     /// How many milliseconds an inference may take at most
     #[arg(long, value_name = "MS", value_parser = parse_ms)]
@@ -151,6 +158,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         max_regression: arguments.max_regression,
         target_ms: arguments.target_ms,
         allow_losses: arguments.allow_losses,
+        allow_different_models: arguments.allow_different_models,
     };
     let judgement = Judgement::of(facts, limits);
     let summary = check::to_markdown(&judgement);
@@ -230,6 +238,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         after,
         change: Some((change(speed.median), Some(interval))),
         after_interval: Some((ms(interval.0), ms(interval.1))),
+        different_models: None,
         lines: vec![say!("{} pairs of turns on {}, measured alternately", pairs.len(), options.kind.name())],
         sides: Vec::new(),
     }))
@@ -244,7 +253,7 @@ fn read(arguments: &Arguments, baseline: Option<&Path>, terminal: &Terminal) -> 
     };
     let before = baseline.map(open).transpose()?;
     let after = open(candidate)?;
-    let facts = compare(before.as_ref().unwrap_or(&after), &after, terminal).with_context(|| {
+    let facts = compare(before.as_ref().unwrap_or(&after), &after).with_context(|| {
         let baseline = baseline.map_or(String::new(), |path| say!("{} and ", path.display()));
         format!("{baseline}{}", candidate.display())
     })?;
@@ -257,16 +266,16 @@ fn read(arguments: &Arguments, baseline: Option<&Path>, terminal: &Terminal) -> 
 }
 
 /// The facts of two profiles; whose they are is left out.
-fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result<Facts> {
+fn compare(before: &Trace, after: &Trace) -> anyhow::Result<Facts> {
     let mut comparison = Comparison::of(before, after);
     silence_suspects(&mut comparison)?;
     if comparison.basis == opscope_analyze::Basis::Nothing {
         anyhow::bail!("{}", say!("there are no times that can be compared"));
     }
-    if comparison.is_of_different_models() {
-        terminal
-            .warn(word("the profiles seem to be of different models: hardly any operator has a counterpart"));
-    }
+    let different_models =
+        comparison.is_of_different_models().then(|| comparison::kinship(&comparison)).flatten();
+    // A condition tells it.
+    let is_told = |line: &String| different_models.as_ref() == Some(line);
     let whole = comparison.before.0 as f64 / 1e6;
     let interval = comparison.difference.map(|it| it.interval);
     Ok(Facts {
@@ -276,7 +285,8 @@ fn compare(before: &Trace, after: &Trace, terminal: &Terminal) -> anyhow::Result
             .relative_change()
             .map(|change| (comparison.difference.map_or(change, |it| it.change), interval)),
         after_interval: interval.map(|(low, high)| (whole * (1.0 + low), whole * (1.0 + high))),
-        lines: comparison::headline(&comparison).into_iter().skip(1).collect(),
+        lines: comparison::headline(&comparison).into_iter().skip(1).filter(|line| !is_told(line)).collect(),
+        different_models,
         sides: Vec::new(),
     })
 }

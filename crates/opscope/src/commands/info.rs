@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_model::Model;
+use opscope_model::{Model, Shapes};
 use opscope_open::{OpenError, Source, formats};
 use opscope_say::{say, word};
 use opscope_svp::{Job, SideFiles};
@@ -59,7 +59,8 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     profile::check_presence(&arguments.path)?;
     let read = |source| profile::read(source, Tell::InAnswer, terminal);
-    let info = look(&arguments.path, &read, terminal);
+    let shapes = shapes(arguments)?;
+    let info = look(&arguments.path, shapes.as_ref(), &read, terminal);
     let nodes = arguments.nodes.then(|| nodes(&arguments.path, &arguments.shapes)).transpose()?;
     let text = match (arguments.json, &nodes) {
         (true, nodes) => info.to_json(&arguments.path, nodes.as_ref()).to_text()?,
@@ -81,10 +82,23 @@ fn nodes(path: &Path, shapes: &ShapeArguments) -> anyhow::Result<Nodes> {
     Ok(Nodes::of(&model, &shapes.infer(&model)?))
 }
 
+/// The shapes of a model's values, where sizes are given.
+fn shapes(arguments: &Arguments) -> anyhow::Result<Option<Shapes>> {
+    if arguments.shapes.is_empty() {
+        return Ok(None);
+    }
+    if !Source::at(&arguments.path).is_ok_and(|source| source.is_model()) {
+        let text = say!("{}: --input and --dim are about models", arguments.path.display());
+        return Err(UsageError(text).into());
+    }
+    // A model that can't be read is told as such in the answer.
+    Model::load(&arguments.path).ok().map(|model| arguments.shapes.infer(&model)).transpose()
+}
+
 /// Whoever reads a profile.
 type Read<'r> = dyn Fn(Source) -> anyhow::Result<Opened> + 'r;
 
-fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
+fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>) -> Info {
     let mut info = Info::new(source.to_string());
     if let Ok(found) = path.metadata() {
         info.facts.bytes("file", "file_bytes", found.len());
@@ -93,7 +107,7 @@ fn of_file(path: &Path, source: Source, read: &Read<'_>) -> Info {
     let is_unread = is_unknown || source.is(&formats::other_database::FORMAT);
     if source.is(&formats::onnx_model::FORMAT) || source.is_other_model() {
         match Model::load(path) {
-            Ok(model) => of_model(&model, &mut info.facts),
+            Ok(model) => of_model(&model, shapes, &mut info.facts),
             Err(error) => info.problem = Some(error.to_string()),
         }
         if source.is(&formats::other_models::OM) {
@@ -197,8 +211,8 @@ fn is_sound_without_times(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Looks at a path; a profile there is read by `read`.
-pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
+/// Looks at a path; a profile there is read by `read`, and of a model the shapes of values may be known.
+pub fn look(path: &Path, shapes: Option<&Shapes>, read: &Read<'_>, terminal: &Terminal) -> Info {
     let source = match Source::at(path) {
         Ok(source) => source,
         Err(error) => {
@@ -212,7 +226,7 @@ pub fn look(path: &Path, read: &Read<'_>, terminal: &Terminal) -> Info {
         return of_board(path, source, read);
     }
     match source.profiles() {
-        [] if !path.is_dir() => of_file(path, source, read),
+        [] if !path.is_dir() => of_file(path, source, shapes, read),
         [] if source.format().is_none() => list(path, source, read),
         [] | [_] => {
             let mut info = Info::new(source.to_string());

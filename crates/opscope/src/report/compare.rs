@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Basis, Change, Comparison, Group, Member, SpanBasis, Step, What};
+use opscope_analyze::{Basis, Change, Comparison, Group, Kinship, Member, SpanBasis, Step, What};
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Nanoseconds, units};
 use serde_json::{Value, json};
@@ -117,14 +117,34 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
             suspect.seconds
         ));
     }
-    if comparison.is_of_different_models() {
-        lines.push(say!(
-            "These seem to be different models: of A's operator time {:.0} % has a counterpart, of B's {:.0} %.",
-            comparison.matched.0 * 100.0,
-            comparison.matched.1 * 100.0
-        ));
-    }
+    lines.extend(kinship(comparison));
     lines
+}
+
+/// Says so where the profiles aren't known to be of one model.
+pub fn kinship(comparison: &Comparison<'_>) -> Option<String> {
+    let percent = |(a, b): (f64, f64)| (a * 100.0, b * 100.0);
+    match comparison.kinship() {
+        Kinship::SameModel => None,
+        Kinship::Untold => Some(
+            word(
+                "Types of operators and their order alone bring these together: nothing tells that they are of one model.",
+            )
+            .to_owned(),
+        ),
+        Kinship::DifferentModels => {
+            let models = match comparison.models {
+                (Some(a), Some(b)) if a != b => say!(" ({a} and {b})"),
+                _ => String::new(),
+            };
+            let ((a, b), (agreeing_a, agreeing_b)) =
+                (percent(comparison.matched), percent(comparison.agreeing));
+            Some(say!(
+                "These seem to be different models{models}: of A's operator time {a:.0} % has a counterpart, of B's \
+                 {b:.0} %; by names, nodes or shapes {agreeing_a:.0} % and {agreeing_b:.0} %."
+            ))
+        }
+    }
 }
 
 /// The rows of the waterfall that are shown.
@@ -422,6 +442,8 @@ pub fn to_json(comparison: &Comparison<'_>, models: Value) -> Envelope<Value> {
         "operators_after_ns": comparison.operators.1.0,
         "waterfall": steps,
         "matched": { "before": comparison.matched.0, "after": comparison.matched.1 },
+        "agreeing": { "before": comparison.agreeing.0, "after": comparison.agreeing.1 },
+        "kinship": comparison.kinship().name(),
         "different_models": comparison.is_of_different_models(),
         "groups": groups,
         "spans": spans,

@@ -322,10 +322,11 @@ impl Draft<'_> {
         dropped
     }
 
-    /// Whether anyone reads any of a node's results.
+    /// Whether a node does more than results that nobody reads.
     pub(crate) fn is_needed(&self, id: NodeIndex) -> bool {
         let Some(slot) = self.slot(id) else { return false };
-        slot.proto.output.iter().any(|name| self.is_output(name) || self.readers.are_there(name))
+        may_have_effects(&slot.proto)
+            || slot.proto.output.iter().any(|name| self.is_output(name) || self.readers.are_there(name))
     }
 
     /// Constants that nobody reads.
@@ -338,6 +339,14 @@ impl Draft<'_> {
     pub(crate) fn forget_constant(&mut self, name: &str) {
         self.constants.remove(name);
     }
+}
+
+/// Whether a node may do something beside its results: send, assign, wait, clear memory. No operator of these domains
+/// does, and nothing is known of those of others, such as the ones of converted models. A node without results is
+/// there for an effect.
+fn may_have_effects(node: &NodeProto) -> bool {
+    const WITHOUT: [&str; 4] = ["", "ai.onnx", "ai.onnx.ml", "com.microsoft"];
+    !WITHOUT.contains(&node.domain()) || node.output.iter().all(String::is_empty)
 }
 
 /// How the readers of a value come to read another.

@@ -1,8 +1,10 @@
 //! G25a: what is computed from constants becomes a constant.
 
 use opscope_model::TensorData;
+use opscope_model::proto::data_type_from_onnx;
+use opscope_trace::DataType;
 
-use crate::draft::{Draft, Edit, NodeIndex};
+use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::{MOST_ELEMENTS, evaluate};
 use crate::info::{Exactness, Info, Use};
 use crate::rewrite::Rewrite;
@@ -17,7 +19,7 @@ static INFO: Info = Info {
     use_: Use::Always,
     summary: "A node all of whose inputs are constant -> its result",
     condition: "The operator is one that is known here, no result is an output of the model or larger than \
-                a million elements. Computed in double precision and rounded once; Exp, Log, Pow, Sigmoid and \
+                a million elements, and no stored weight would only be stored in a larger type. Computed in double precision and rounded once; Exp, Log, Pow, Sigmoid and \
                 Tanh of an engine may round in another way (rounding).",
 };
 
@@ -46,6 +48,9 @@ impl Rewrite for Fold {
             .inputs()
             .map(|name| if name.is_empty() { Some(None) } else { Some(Some(draft.constant(name)?)) })
             .collect();
+        if is_decompression(node) {
+            return None;
+        }
         let results = evaluate(node.proto, draft.opset(), &inputs?)?;
         let mut edit = Edit::new("folded");
         if ROUNDED.contains(&node.op_type()) && node.is_of_floats() {
@@ -65,6 +70,32 @@ impl Rewrite for Fold {
     }
 }
 
+/// Whether a node only brings weights that are stored in a smaller type to the one in which they are computed: folded,
+/// they would make the file larger, and engines do it once when they load it.
+fn is_decompression(node: NodeView<'_>) -> bool {
+    let is_known = node.is("Cast") || node.is("DequantizeLinear");
+    let stored = node.constant(0).filter(|data| is_known && data.elements() > 1);
+    let smaller = stored.is_some_and(|data| {
+        matches!(
+            data.data_type,
+            DataType::Float16
+                | DataType::BFloat16
+                | DataType::Int8
+                | DataType::Uint8
+                | DataType::Int4
+                | DataType::Uint4
+        )
+    });
+    let made = if node.is("Cast") {
+        node.attributes().int("to").and_then(|to| i32::try_from(to).ok())
+    } else {
+        Some(1)
+    };
+    let widens =
+        made.is_some_and(|to| matches!(data_type_from_onnx(to), DataType::Float32 | DataType::Float64));
+    smaller && widens
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::{applies, refuses};
@@ -80,6 +111,18 @@ mod tests {
         // Whoever walks along its first axis doesn't come to an end.
         let text = "const d f32[1099511627776,1,0]; const i i64[1] 0; y = Gather(d, i) axis=1; output y";
         refuses("G25a", text);
+    }
+
+    #[test]
+    fn weights_that_are_stored_in_a_smaller_type_stay_so() {
+        refuses(
+            "G25a",
+            "input x f32[1,4]; const h f16[4] 1 2 3 4; w = Cast(h) to=1; y = Add(x, w); output y",
+        );
+        refuses("G25a", "input x f32[1,4]; const q u8[4] 1 2 3 4; w = Cast(q) to=1; y = Add(x, w); output y");
+        // A single number, and one that isn't made larger.
+        folds("const h f16[1] 3; k = Cast(h) to=1");
+        folds("const n i64[2] 3 4; k = Cast(n) to=1");
     }
 
     #[test]

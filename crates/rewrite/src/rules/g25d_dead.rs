@@ -16,7 +16,8 @@ static INFO: Info = Info {
     exactness: Exactness::Exact,
     use_: Use::Always,
     summary: "Nodes and constants that nobody reads -> nothing",
-    condition: "Neither an output of the model nor a subgraph needs them.",
+    condition: "Neither an output of the model nor a subgraph needs them, and the operator is of a domain \
+                whose operators have no effects.",
 };
 
 impl Rewrite for Dead {
@@ -57,6 +58,20 @@ mod tests {
     #[test]
     fn a_node_stays_for_one_of_its_results() {
         refuses("G25d", "input x f32[2,4]; a, b = Split(x) axis=1; y = Neg(b); output y");
+    }
+
+    #[test]
+    fn operators_that_may_have_effects_stay_with_all_that_they_read() {
+        refuses("G25d", "input x f32[2]; a = Neg(x); b = ascend.Send(a); y = Relu(x); output y");
+        refuses("G25d", "input x f32[2]; a = tensorflow.Assign(x); y = Relu(x); output y");
+        let text = "input x f32[2]; a = com.microsoft.Gelu(x); y = Relu(x); output y";
+        assert_eq!(applies("G25d", text).operators(), "Relu");
+        let mut proto = net("input x f32[2]; a = Neg(x); y = Relu(x); output y").proto().clone();
+        proto.graph.as_mut().unwrap().node[0].output.clear();
+        let model = Model::from_proto(proto, None).unwrap();
+        let only = Selection { only: vec!["G25d".into()], ..Selection::default() };
+        let rewritten = rewrite(&model, &only.resolve().unwrap(), None, false).unwrap();
+        assert!(rewritten.applications.is_empty(), "a node without results is there for an effect");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use opscope_trace::DataType;
 use super::super::FormatError;
 use super::super::assembly::{self, float, int, ints, string};
 use super::super::text::{Block, Value};
+use super::data::data;
 use super::layer::Layer;
 use super::shape::{Window, along_axes, axis, cropped, interpolated, product, reshaped};
 use super::{Blob, Network};
@@ -66,24 +67,6 @@ pub(super) fn layer(net: &mut Network, layer: &Layer<'_>) -> Result<(), FormatEr
     match made(net, layer, &inputs) {
         Some(made) => add(net, layer, made),
         None => own(net, layer, &inputs),
-    }
-}
-
-/// A layer that gives data: its blobs are inputs of the network.
-fn data(net: &mut Network, layer: &Layer<'_>) {
-    let mut shapes: Vec<Vec<i64>> = Vec::new();
-    for name in ["input_param", "dummy_data_param"] {
-        shapes.extend(layer.parameters(name).blocks("shape").map(|shape| shape.ints("dim")));
-    }
-    let memory = layer.parameters("memory_data_param");
-    let four = ["batch_size", "channels", "height", "width"].map(|field| memory.int(field));
-    if let [Some(batch), Some(channels), Some(height), Some(width)] = four {
-        shapes.push(vec![batch, channels, height, width]);
-    }
-    for (place, top) in layer.tops.iter().enumerate() {
-        // One shape holds for all blobs.
-        let dims = shapes.get(place).or(shapes.last().filter(|_| shapes.len() == 1)).cloned();
-        net.input(top, dims);
     }
 }
 

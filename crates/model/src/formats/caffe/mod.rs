@@ -6,6 +6,7 @@
 //! inference of shapes shows as a contradiction. Names of fields are those of the public `caffe.proto`.
 
 mod binary;
+mod data;
 mod layer;
 mod map;
 mod shape;

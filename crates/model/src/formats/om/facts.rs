@@ -49,6 +49,23 @@ pub(super) fn of_container(container: &Container<'_>, provenance: &mut Provenanc
     }
 }
 
+/// The names of so many outputs that the model states, in their order: alone, or behind the operator and the number of
+/// its result, as in `Squeeze_391:0:output`. None where it states them of another number of outputs.
+pub(super) fn names_of_outputs(model: Message<'_>, dictionary: &Dictionary<'_>, count: usize) -> Vec<String> {
+    let attributes = dictionary.attributes(model, MODEL_ATTRIBUTES);
+    let stated = attributes.iter().find(|(name, _)| name == "attr_model_out_nodes_name");
+    let Some(AttributeValue::Texts(names)) = stated.and_then(|(_, attribute)| attribute.value(dictionary))
+    else {
+        return Vec::new();
+    };
+    let name = |text: &std::borrow::Cow<'_, str>| {
+        let mut parts = text.splitn(3, ':').skip(1);
+        let is_number = parts.next().is_some_and(|number| number.parse::<u32>().is_ok());
+        parts.next().filter(|name| is_number && !name.is_empty()).unwrap_or(text).to_owned()
+    };
+    if names.len() == count { names.iter().map(name).collect() } else { Vec::new() }
+}
+
 /// Puts the facts of a model into words and numbers.
 pub(super) fn of_model(model: Message<'_>, dictionary: &Dictionary<'_>, provenance: &mut Provenance) {
     let attributes = dictionary.attributes(model, MODEL_ATTRIBUTES);

@@ -66,6 +66,10 @@ fn model(
     let mut assembly = graph::assemble(message, &dictionary, file, weights, written)?;
     let plan = std::mem::take(&mut assembly.provenance.stated);
     facts::of_model(message, &dictionary, &mut assembly.provenance);
+    let outputs = assembly.outputs();
+    for (output, stated) in outputs.iter().zip(facts::names_of_outputs(message, &dictionary, outputs.len())) {
+        assembly.name_output(output, &stated);
+    }
     assembly.provenance.stated.extend(plan);
     losses.append(&mut assembly.provenance.losses);
     assembly.provenance.losses = losses;

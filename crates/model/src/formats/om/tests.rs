@@ -28,6 +28,7 @@ fn both_forms_of_a_file_give_the_same_graph() {
         );
         let names = |ids: &[crate::ValueId]| ids.iter().map(|id| graph.value(*id).name).collect::<Vec<_>>();
         assert_eq!((names(graph.inputs()), names(graph.outputs())), (vec!["image:0"], vec!["add:0"]));
+        assert_eq!(model.provenance().output_names["add:0"], "scores");
         let conv = graph.node_by_name("conv/relu").unwrap();
         assert_eq!(conv.attributes.ints("strides"), Some(&[1, 1, 1, 1][..]));
         assert_eq!(conv.attributes.string("data_format"), Some("NCHW"));

@@ -59,6 +59,8 @@ pub(super) struct Layer<'x> {
     pub outputs: Vec<Port>,
     /// The layers of the model before that it was made of, separated by commas.
     pub origins: Option<Cow<'x, str>>,
+    /// Of an output of the model, the names that users know it by, separated by commas.
+    pub result_names: Cow<'x, str>,
     /// The graphs that it runs.
     pub bodies: Vec<Body<'x>>,
     maps: Vec<(&'x [u8], Given)>,
@@ -71,6 +73,8 @@ pub(super) struct Port {
     pub data_type: DataType,
     /// Sizes, −1 for those that are open; `None` where their number is open, too.
     pub dims: Option<Vec<i64>>,
+    /// The names that users know the value by, separated by commas.
+    pub names: String,
 }
 
 /// A graph that a layer runs.
@@ -160,6 +164,7 @@ impl<'x> Level<'x> {
                     id: tag.number("id").unwrap_or(u64::MAX),
                     data_type: data_type(&tag.attribute("precision").unwrap_or_default()),
                     dims: Some(Vec::new()),
+                    names: tag.attribute("names").unwrap_or_default().into_owned(),
                 };
                 self.ports().into_iter().for_each(|ports| ports.push(port.clone()));
             }
@@ -266,23 +271,29 @@ fn begin<'x>(tag: &Tag<'x>) -> Layer<'x> {
         name: text("name"),
         op_type: text("type"),
         opset: text("version"),
+        result_names: text("output_names"),
         ..Layer::default()
     }
 }
 
 impl Layer<'_> {
-    /// The names that a fact lists; a comma within a name has a backslash before it.
+    /// The layers of the model before that it was made of.
     pub fn origin_names(&self) -> Vec<String> {
-        let mut names = vec![String::new()];
-        let mut letters = self.origins.as_deref().unwrap_or_default().chars();
-        while let Some(letter) = letters.next() {
-            let last = names.len() - 1;
-            match letter {
-                ',' => names.push(String::new()),
-                '\\' => names[last].extend(letters.next()),
-                _ => names[last].push(letter),
-            }
-        }
-        names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+        listed(self.origins.as_deref().unwrap_or_default())
     }
+}
+
+/// The names that a text lists; a comma within a name has a backslash before it.
+pub(super) fn listed(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        let last = names.len() - 1;
+        match letter {
+            ',' => names.push(String::new()),
+            '\\' => names[last].extend(letters.next()),
+            _ => names[last].push(letter),
+        }
+    }
+    names.iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

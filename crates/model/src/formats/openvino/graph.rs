@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::FormatError;
 use super::super::assembly::{self, Assembly, Tensor, Told};
-use super::document::{Body, Edge, Graph, Layer, Port};
+use super::document::{Body, Edge, Graph, Layer, Port, listed};
 use super::layer::{Made, Site};
 use super::map;
 use super::weights::{Constant, Weights};
@@ -234,6 +234,10 @@ impl Reader {
             let value = self.value(plan, source);
             let tensor = plan.port(source).map(tensor);
             self.assembly.output(&value, tensor.as_ref());
+            let layer = &plan.graph.layers[place];
+            let of_port = plan.port(source).map(|port| port.names.as_str()).unwrap_or_default();
+            let stated = [&*layer.result_names, of_port].into_iter().flat_map(listed).next();
+            self.assembly.name_output(&value, &stated.unwrap_or_default());
         }
     }
 

@@ -25,9 +25,24 @@ struct Side {
     path: PathBuf,
     /// How many nodes of the model before its conversion it tells.
     nodes: usize,
-    /// How many of those the other model has too.
-    common: Option<usize>,
     known: Known,
+}
+
+/// How the nodes that both models have were found: in all as many as each has of the other's.
+#[derive(Clone, Copy)]
+struct Common {
+    /// Both graphs have a node of the name.
+    by_name: usize,
+    /// A converted model states the name as what one of its operators was made of.
+    by_origin: usize,
+    /// Their places in both graphs tell.
+    by_structure: usize,
+}
+
+impl Common {
+    fn all(self) -> usize {
+        self.by_name + self.by_origin + self.by_structure
+    }
 }
 
 /// The names of nodes that two models tell, and how much of them.
@@ -35,7 +50,7 @@ struct Side {
 pub struct Models {
     pub names: [NodeNames; 2],
     sides: [Option<Side>; 2],
-    pairing: Option<Pairing>,
+    common: Option<Common>,
 }
 
 impl Models {
@@ -54,22 +69,30 @@ impl Models {
         let paths = models.map(|model| model.map(|(path, _)| path));
         let models = models.map(|model| model.map(|(_, model)| model));
         let mut names = models.map(names_told);
-        let mut pairing = None;
         let mut common = None;
         let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
         if let [Some(first), Some(second)] = models {
             let pairs = Pairing::of(first, second, &|op_type| operator_kind(op_type).into_owned());
+            let stated: Vec<&String> = nodes[0].intersection(&nodes[1]).collect();
+            let is_in_both = |name: &&&String| {
+                [first, second].iter().all(|model| model.graph().node_by_name(name).is_some())
+            };
+            let (stated, by_name) = (stated.len(), stated.iter().filter(is_in_both).count());
             names[1].same_as = same_as(first, second, &pairs, &nodes[0]);
             nodes[1] =
                 nodes[1].iter().map(|node| names[1].same_as.get(node).unwrap_or(node).clone()).collect();
-            common = Some(nodes[0].intersection(&nodes[1]).count());
-            pairing = Some(pairs);
+            let all = nodes[0].intersection(&nodes[1]).count();
+            common = Some(Common {
+                by_name,
+                by_origin: stated - by_name,
+                by_structure: all.saturating_sub(stated),
+            });
         }
         let sides = [0, 1].map(|side| {
             let (model, path) = (models[side]?, paths[side]?.to_owned());
-            Some(Side { path, nodes: nodes[side].len(), common, known: known(model, profiles[side]) })
+            Some(Side { path, nodes: nodes[side].len(), known: known(model, profiles[side]) })
         });
-        Self { names, sides, pairing }
+        Self { names, sides, common }
     }
 
     /// Says which model is likely another than the profile's.
@@ -90,7 +113,8 @@ impl Models {
         let mut lines = Vec::new();
         for (side, name) in self.sides.iter().zip(["A", "B"]) {
             let Some(side) = side else { continue };
-            let common = side.common.map(|common| say!(", {common} of them in the other model"));
+            let common =
+                self.common.map(Common::all).map(|common| say!(", {common} of them in the other model"));
             lines.push(say!(
                 "{name}'s model {}: {} of {} operators are its nodes; {} nodes{}",
                 side.path.display(),
@@ -100,9 +124,11 @@ impl Models {
                 common.unwrap_or_default()
             ));
         }
-        if let Some(pairing) = &self.pairing {
-            let (by_name, by_structure) = (pairing.by_name, pairing.by_structure);
-            lines.push(say!("nodes of both: {by_name} by name, {by_structure} by their places in the graph"));
+        if let Some(Common { by_name, by_origin, by_structure }) = self.common {
+            lines.push(say!(
+                "nodes of both: {by_name} by name, {by_origin} by the origins that a converted model states, \
+                 {by_structure} by their places in the graph"
+            ));
         }
         lines
     }
@@ -117,7 +143,7 @@ impl Models {
                 json!({
                     "path": side.path.display().to_string(),
                     "nodes": side.nodes,
-                    "nodes_in_common": side.common,
+                    "nodes_in_common": self.common.map(Common::all),
                     "operators": side.known.operators,
                     "operators_known": side.known.known,
                 })
@@ -126,8 +152,9 @@ impl Models {
         json!({
             "before": side(&self.sides[0]),
             "after": side(&self.sides[1]),
-            "paired_by_name": self.pairing.as_ref().map(|pairing| pairing.by_name),
-            "paired_by_structure": self.pairing.as_ref().map(|pairing| pairing.by_structure),
+            "paired_by_name": self.common.map(|common| common.by_name),
+            "paired_by_origin": self.common.map(|common| common.by_origin),
+            "paired_by_structure": self.common.map(|common| common.by_structure),
         })
     }
 }

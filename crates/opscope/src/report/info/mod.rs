@@ -1,6 +1,7 @@
 //! The kind and content of a file or folder, fact by fact.
 
 mod board;
+mod model;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,12 +10,12 @@ use std::path::Path;
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
 use opscope_formats::rocm;
-use opscope_model::{Dim, Model, ModelKind, Provenance, StatedValue};
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Attribution, DataType, FactValue, FigureTopic, ProfileFormat, StringId, Trace, units};
 use serde_json::{Map, Value, json};
 
 pub use board::{of_job, of_side_files};
+pub use model::of_model;
 
 use super::nodes::Nodes;
 use super::{Envelope, count, label, losses_text, padded, stated_lines};
@@ -166,126 +167,6 @@ impl Facts {
     pub fn to_json(&self) -> Value {
         let members = self.facts.iter().map(|fact| (fact.key.clone(), fact.value.clone()));
         Value::Object(members.collect::<Map<_, _>>())
-    }
-}
-
-/// Says what is in a model.
-pub fn of_model(model: &Model, facts: &mut Facts) {
-    let (proto, graph) = (model.proto(), model.graph());
-    let producer = [proto.producer_name.as_deref(), proto.producer_version.as_deref()];
-    let producer =
-        producer.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
-    if !producer.is_empty() {
-        facts.add("producer", "producer", producer.clone(), producer);
-    }
-    let opsets: BTreeMap<String, i64> = proto
-        .opset_import
-        .iter()
-        .filter_map(|import| Some((import.domain.clone().unwrap_or_default(), import.version?)))
-        .collect();
-    let named = |(domain, version): (&String, &i64)| match domain.as_str() {
-        "" => format!("ai.onnx {version}"),
-        domain => format!("{domain} {version}"),
-    };
-    if model.kind() == ModelKind::Onnx {
-        let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
-        facts.add("operators", "opsets", say!("of {text}"), json!(opsets));
-    }
-    stated(model, facts);
-    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
-    graph.nodes().for_each(|node| *types.entry(node.op_type).or_default() += 1);
-    let text = format!("{}: {}", count(graph.node_count(), "node"), most_frequent(&types));
-    facts.add("graph", "nodes", text, json!({ "count": graph.node_count(), "types": types }));
-    let is_open = |dim: &Dim| !matches!(dim, Dim::Known(_));
-    for (title, values) in [("input", graph.inputs()), ("output", graph.outputs())] {
-        for &id in values {
-            let value = graph.value(id);
-            // Weights may be listed among the inputs.
-            if value.is_stored() {
-                continue;
-            }
-            let declared = value.declared();
-            let shape = declared
-                .as_ref()
-                .map_or(word("of an undeclared type").to_owned(), opscope_run::declared_text);
-            if title == "input"
-                && model.kind() == ModelKind::Onnx
-                && declared.and_then(|it| it.dims).is_some_and(|dims| dims.iter().any(is_open))
-            {
-                facts.missing.push(say!(
-                    "the size of open dimensions of '{}': run asks for them",
-                    printable(value.name)
-                ));
-            }
-            let key = format!("{title} {}", value.name);
-            facts.add(title, &key, format!("{} {shape}", value.name), shape.clone());
-        }
-    }
-    let (mut tensors, mut elements, mut bytes) = (0_usize, 0_u64, 0_u64);
-    let Provenance { made_values, packed, .. } = model.provenance();
-    for value in graph.values().filter(|value| value.is_stored() && !made_values.contains(value.name)) {
-        let Some(declared) = value.declared() else { continue };
-        let sizes = declared.dims.unwrap_or_default();
-        let size = sizes.iter().try_fold(1_u64, |product, dim| match dim {
-            Dim::Known(size) => product.checked_mul(*size),
-            _ => None,
-        });
-        let Some(size) = size else { continue };
-        tensors += 1;
-        elements = elements.saturating_add(size);
-        let in_file = packed.get(value.name).copied().or_else(|| declared.data_type.bytes(size));
-        bytes = bytes.saturating_add(in_file.unwrap_or(0));
-    }
-    let text = say!("{elements} in {}, {}", count(tensors, "tensor"), units::bytes(bytes as f64));
-    facts.add(
-        "weights",
-        "weights",
-        text,
-        json!({ "tensors": tensors, "elements": elements, "bytes": bytes }),
-    );
-    origins(model, facts);
-    if let Err(error) = model.check_external_data() {
-        facts.missing.push(say!("weights: {error}"));
-    }
-}
-
-/// Facts that a model's file states of itself, and what of it could not be read.
-fn stated(model: &Model, facts: &mut Facts) {
-    let provenance = model.provenance();
-    for fact in &provenance.stated {
-        match &fact.value {
-            StatedValue::Text(text) => facts.add(fact.title, fact.key, text.clone(), text.clone()),
-            StatedValue::Count(count) => facts.add(fact.title, fact.key, count.to_string(), *count),
-            StatedValue::Bytes(bytes) => facts.bytes(fact.title, fact.key, *bytes),
-        }
-    }
-    if !provenance.losses.is_empty() {
-        let lost = provenance.losses.iter().map(|loss| json!({ "kind": "model", "text": loss }));
-        facts.losses = provenance
-            .losses
-            .iter()
-            .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
-            .collect();
-        facts.add("losses", "losses", provenance.losses.len().to_string(), lost.collect::<Vec<_>>());
-    }
-}
-
-/// How many operators of a converted model stand for several of the one before, and which engines run them.
-fn origins(model: &Model, facts: &mut Facts) {
-    let known: Vec<_> = model.graph().nodes().filter_map(|node| model.origin(node.id)).collect();
-    let fused = known.iter().filter(|origin| origin.is_fused());
-    let (operators, before) =
-        fused.fold((0, 0), |(operators, before), origin| (operators + 1, before + origin.names.len()));
-    if operators > 0 {
-        let text = say!("{} of {before} before (opscope fusion lists them)", count(operators, "operator"));
-        facts.add("fused", "fused", text, json!({ "operators": operators, "before": before }));
-    }
-    let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
-    for engine in known.iter().filter_map(|origin| origin.engine.as_deref()) {
-        *engines.entry(engine).or_default() += 1;
-    }
-    if !engines.is_empty() {
-        facts.add("engines", "engines", most_frequent(&engines), json!(engines));
     }
 }
 

@@ -1,0 +1,220 @@
+//! The content of a model's file.
+
+use std::collections::{BTreeMap, HashSet};
+
+use opscope_model::parts::{Parts, PlaceOfData, Stored, place_of_data};
+use opscope_model::proto::{TensorProto, data_type_from_onnx};
+use opscope_model::{Dim, Model, ModelKind, Provenance, Shapes, StatedValue, element_count};
+use opscope_say::{say, word};
+use opscope_trace::units;
+use serde_json::json;
+
+use super::{Facts, most_frequent};
+use crate::report::{count, label};
+use crate::terminal::printable;
+
+/// Says what is in a model, of whose values the shapes may be known.
+pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
+    let (proto, graph) = (model.proto(), model.graph());
+    let producer = [proto.producer_name.as_deref(), proto.producer_version.as_deref()];
+    let producer =
+        producer.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    if !producer.is_empty() {
+        facts.add("producer", "producer", producer.clone(), producer);
+    }
+    let opsets: BTreeMap<String, i64> = proto
+        .opset_import
+        .iter()
+        .filter_map(|import| Some((import.domain.clone().unwrap_or_default(), import.version?)))
+        .collect();
+    let named = |(domain, version): (&String, &i64)| match domain.as_str() {
+        "" => format!("ai.onnx {version}"),
+        domain => format!("{domain} {version}"),
+    };
+    if model.kind() == ModelKind::Onnx {
+        let text = opsets.iter().map(named).collect::<Vec<_>>().join(", ");
+        facts.add("operators", "opsets", say!("of {text}"), json!(opsets));
+    }
+    stated(model, facts);
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    graph.nodes().for_each(|node| *types.entry(node.op_type).or_default() += 1);
+    let text = format!("{}: {}", count(graph.node_count(), "node"), most_frequent(&types));
+    facts.add("graph", "nodes", text, json!({ "count": graph.node_count(), "types": types }));
+    let is_open = |dim: &Dim| !matches!(dim, Dim::Known(_));
+    for (title, values) in [("input", graph.inputs()), ("output", graph.outputs())] {
+        for &id in values {
+            let value = graph.value(id);
+            // Weights may be listed among the inputs.
+            if value.is_stored() {
+                continue;
+            }
+            let declared = value.declared();
+            let shape = declared
+                .as_ref()
+                .map_or(word("of an undeclared type").to_owned(), opscope_run::declared_text);
+            let is_given = || shapes.and_then(|shapes| shapes.get(id)?.known_dims()).is_some();
+            if title == "input"
+                && model.kind() == ModelKind::Onnx
+                && !is_given()
+                && declared.and_then(|it| it.dims).is_some_and(|dims| dims.iter().any(is_open))
+            {
+                facts.missing.push(say!(
+                    "the size of open dimensions of '{}': run asks for them",
+                    printable(value.name)
+                ));
+            }
+            let stated = model.provenance().output_names.get(value.name).filter(|_| title == "output");
+            let name = stated.map_or(value.name, String::as_str);
+            facts.add(title, &format!("{title} {name}"), format!("{name} {shape}"), shape.clone());
+        }
+    }
+    // The nodes of other formats were made of the file, and nothing stands in themselves.
+    let parts = if model.kind() == ModelKind::Onnx { Parts::of(proto) } else { Parts::default() };
+    weights(model, &parts, facts);
+    within(&parts, facts);
+    origins(model, facts);
+    if let Err(error) = model.check_external_data() {
+        facts.missing.push(say!("weights: {error}"));
+    }
+}
+
+/// Tensors that a file stores, each place of data once.
+#[derive(Default)]
+struct Weights<'m> {
+    tensors: usize,
+    elements: u64,
+    bytes: u64,
+    seen: HashSet<PlaceOfData<'m>>,
+}
+
+impl<'m> Weights<'m> {
+    /// Adds a tensor of so many elements, whose bytes in the file may be others than those of its type.
+    fn add(&mut self, tensor: Option<&'m TensorProto>, elements: u64, bytes: Option<u64>) {
+        if tensor.and_then(place_of_data).is_some_and(|place| !self.seen.insert(place)) {
+            return;
+        }
+        self.tensors += 1;
+        self.elements = self.elements.saturating_add(elements);
+        self.bytes = self.bytes.saturating_add(bytes.unwrap_or(0));
+    }
+
+    fn add_stored(&mut self, stored: &Stored<'m>) {
+        let tensor = match *stored {
+            Stored::Tensor(tensor) => tensor,
+            Stored::List(data_type, elements) => return self.add(None, elements, data_type.bytes(elements)),
+        };
+        let sizes: Option<Vec<u64>> = tensor.dims.iter().map(|size| u64::try_from(*size).ok()).collect();
+        let Some(elements) = sizes.and_then(|sizes| element_count(&sizes)) else { return };
+        let data_type = data_type_from_onnx(tensor.data_type.unwrap_or(0));
+        self.add(Some(tensor), elements, data_type.bytes(elements));
+    }
+}
+
+/// Says how much a model stores, wherever in its file that stands.
+fn weights(model: &Model, parts: &Parts<'_>, facts: &mut Facts) {
+    let mut weights = Weights::default();
+    let Provenance { made_values, packed, .. } = model.provenance();
+    let stored =
+        model.graph().values().filter(|value| value.is_stored() && !made_values.contains(value.name));
+    for value in stored {
+        let Some(declared) = value.declared() else { continue };
+        let sizes = declared.dims.unwrap_or_default();
+        let size = sizes.iter().try_fold(1_u64, |product, dim| match dim {
+            Dim::Known(size) => product.checked_mul(*size),
+            _ => None,
+        });
+        let Some(size) = size else { continue };
+        let in_file = packed.get(value.name).copied().or_else(|| declared.data_type.bytes(size));
+        weights.add(value.initializer, size, in_file);
+    }
+    let of_graph = weights.tensors;
+    parts.constants.iter().for_each(|stored| weights.add_stored(stored));
+    let in_constants = weights.tensors - of_graph;
+    parts.within.iter().for_each(|stored| weights.add_stored(stored));
+    let within = weights.tensors - of_graph - in_constants;
+    let mut text = say!(
+        "{} in {}, {}",
+        weights.elements,
+        count(weights.tensors, "tensor"),
+        units::bytes(weights.bytes as f64)
+    );
+    if in_constants > 0 {
+        text.push_str(&say!("; {in_constants} of them in Constant nodes"));
+    }
+    if within > 0 {
+        text.push_str(&say!("; {within} of them within nodes and functions"));
+    }
+    let value = json!({
+        "tensors": weights.tensors,
+        "elements": weights.elements,
+        "bytes": weights.bytes,
+        "tensors_in_constants": in_constants,
+        "tensors_within": within,
+    });
+    facts.add("weights", "weights", text, value);
+}
+
+/// Says which graphs and functions stand within a model's graph.
+fn within(parts: &Parts<'_>, facts: &mut Facts) {
+    if parts.graphs > 0 {
+        let nodes: usize = parts.types.values().sum();
+        let text = say!(
+            "{} of {}, with {}: {}",
+            count(parts.graphs, "subgraph"),
+            most_frequent(&parts.holders),
+            count(nodes, "node"),
+            most_frequent(&parts.types)
+        );
+        let value =
+            json!({ "count": parts.graphs, "of": parts.holders, "nodes": nodes, "types": parts.types });
+        facts.add("within", "subgraphs", text, value);
+    }
+    if !parts.functions.is_empty() {
+        let nodes: usize = parts.functions.iter().map(|(_, nodes)| nodes).sum();
+        let names: Vec<&str> = parts.functions.iter().map(|(name, _)| *name).collect();
+        let few = names.iter().take(6).copied().collect::<Vec<_>>().join(", ");
+        let more = if names.len() > 6 { ", …" } else { "" };
+        let text = say!("{}, with {}: {few}{more}", count(names.len(), "function"), count(nodes, "node"));
+        facts.add("functions", "functions", text, json!({ "names": names, "nodes": nodes }));
+    }
+}
+
+/// Facts that a model's file states of itself, and what of it could not be read.
+fn stated(model: &Model, facts: &mut Facts) {
+    let provenance = model.provenance();
+    for fact in &provenance.stated {
+        match &fact.value {
+            StatedValue::Text(text) => facts.add(fact.title, fact.key, text.clone(), text.clone()),
+            StatedValue::Count(count) => facts.add(fact.title, fact.key, count.to_string(), *count),
+            StatedValue::Bytes(bytes) => facts.bytes(fact.title, fact.key, *bytes),
+        }
+    }
+    if !provenance.losses.is_empty() {
+        let lost = provenance.losses.iter().map(|loss| json!({ "kind": "model", "text": loss }));
+        facts.losses = provenance
+            .losses
+            .iter()
+            .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
+            .collect();
+        facts.add("losses", "losses", provenance.losses.len().to_string(), lost.collect::<Vec<_>>());
+    }
+}
+
+/// How many operators of a converted model stand for several of the one before, and which engines run them.
+fn origins(model: &Model, facts: &mut Facts) {
+    let known: Vec<_> = model.graph().nodes().filter_map(|node| model.origin(node.id)).collect();
+    let fused = known.iter().filter(|origin| origin.is_fused());
+    let (operators, before) =
+        fused.fold((0, 0), |(operators, before), origin| (operators + 1, before + origin.names.len()));
+    if operators > 0 {
+        let text = say!("{} of {before} before (opscope fusion lists them)", count(operators, "operator"));
+        facts.add("fused", "fused", text, json!({ "operators": operators, "before": before }));
+    }
+    let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
+    for engine in known.iter().filter_map(|origin| origin.engine.as_deref()) {
+        *engines.entry(engine).or_default() += 1;
+    }
+    if !engines.is_empty() {
+        facts.add("engines", "engines", most_frequent(&engines), json!(engines));
+    }
+}
