@@ -84,7 +84,7 @@ impl<'a> NodeNames<'a> {
     fn at(&self, text: &str, place: usize) -> Option<&'a str> {
         let (before, text) = text.split_at(place);
         let before = before.chars().next_back();
-        // Those that have the text's bytes so far, the shortest first.
+        // Names that begin with the text's bytes so far, the shortest first.
         let mut names = &self.sorted[..];
         let mut longest = None;
         for (place, byte) in text.bytes().enumerate() {

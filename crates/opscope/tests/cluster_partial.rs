@@ -31,7 +31,7 @@ fn remove(place: &Place, folder: &str, ranks: impl IntoIterator<Item = u32>) {
     ranks.into_iter().for_each(|rank| std::fs::remove_dir_all(folder_of(place, folder, rank)).unwrap());
 }
 
-/// What a step saves without a suspect, in milliseconds; `None` if nobody of the name is named.
+/// The time that a step saves without a suspect, in milliseconds; `None` if nobody of the name is named.
 fn saves(answer: &Value, name: &str) -> Option<f64> {
     let mut suspects = answer["suspects"].as_array().unwrap().iter();
     let found = suspects.find(|it| it["named"] == true && it["name"].as_str().unwrap().starts_with(name))?;

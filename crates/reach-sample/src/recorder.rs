@@ -191,7 +191,7 @@ impl Recorder<'_> {
             covered(&|work| matches!(work, Work::Communicate(what) if what.transfer == Transfer::Receive));
         let both = covered(&|_| true);
         let (exposed, overlapped) = (both - computing, computing + communication - both);
-        // What is free, and the stage, begin with the first task, up to which the step is prepared.
+        // Free time and the stage begin with the first task, up to which the step is prepared.
         let preparing = of.first().map_or(0.0, |first| first.start - times.begin);
         let free = times.end - times.begin - preparing - both;
         let stage = computing + exposed + free - receiving;

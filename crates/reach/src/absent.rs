@@ -198,7 +198,7 @@ impl Absent {
     }
 }
 
-/// What is typical of the recorded.
+/// Typical times of the recorded.
 #[derive(Clone, Copy)]
 pub struct Typical<'r> {
     /// The transfer of each collective, in nanoseconds; over slow links it takes longer than elsewhere.

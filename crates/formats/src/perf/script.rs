@@ -32,7 +32,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// What stands behind a sample's time.
+/// The words behind a sample's time.
 fn behind_time(line: &[u8]) -> Option<&[u8]> {
     // Names of programs may have blanks and colons, times have neither: seconds, a point, and a colon behind.
     let is_time = |word: &[u8]| {
@@ -44,7 +44,7 @@ fn behind_time(line: &[u8]) -> Option<&[u8]> {
     words(line).skip(1).find(|(word, _)| is_time(word)).map(|(_, behind)| behind)
 }
 
-/// What stands behind a sample's thread and processor, where it has no time: the event, perhaps with a number.
+/// The words behind a sample's thread and processor, where it has no time: the event, perhaps with a number.
 fn behind_thread(line: &[u8]) -> Option<&[u8]> {
     let are_digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     let is_thread = |word: &[u8]| word.split(|byte| *byte == b'/').all(are_digits);

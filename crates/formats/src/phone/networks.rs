@@ -138,7 +138,7 @@ fn runs(text: &[u8], stop: &Stop) -> Vec<Run> {
     runs
 }
 
-/// What tells each run apart from the others: the settings that aren't the same in all, and a number where several are
+/// The words that tell each run apart from the others: the settings that aren't the same in all, and a number where several are
 /// alike in those. Empty for a single run.
 fn labels(runs: &[Run]) -> Vec<String> {
     if runs.len() < 2 {

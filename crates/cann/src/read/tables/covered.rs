@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use opscope_trace::{LossKind, ModelId, Trace};
 
-/// What is recorded of an inference.
+/// The records of an inference.
 #[derive(Clone, Copy, Default)]
 struct Recorded {
     tasks: usize,

@@ -53,7 +53,7 @@ impl<'a> Executed<'a> {
     }
 }
 
-/// What is known of an operator that a task names.
+/// The facts about an operator that a task names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     /// The task was launched within it.
