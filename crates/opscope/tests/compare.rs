@@ -265,5 +265,5 @@ fn a_step_that_claims_to_be_absurdly_long_has_a_bar_that_ends() {
     }
     let answer = place.done(&["compare", "before.json", "after.json"]);
     let longest = answer.stdout.lines().map(|line| line.matches('█').count()).max();
-    assert_eq!(longest, Some(48), "{}", answer.stdout);
+    assert!(matches!(longest, Some(24..=48)), "{}", answer.stdout);
 }

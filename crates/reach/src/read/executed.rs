@@ -1,7 +1,6 @@
 //! A rank's doings, record by record in the order of starts, for whoever keeps it rather than sums it up.
 
 use super::operators::{Kind, Ran, Work, can_last};
-use crate::clocks::median;
 
 /// A rank's operators, copies and calls.
 #[derive(Debug, Default)]
@@ -32,12 +31,6 @@ impl Executed {
         self.calls.sort_unstable();
         self.frequencies.sort_by_key(|(time, _)| *time);
         self.marks.sort_unstable();
-    }
-
-    /// The frequency as most of its samples have it (their median).
-    pub fn frequency(&self) -> Option<f64> {
-        let mut all: Vec<f64> = self.frequencies.iter().map(|(_, megahertz)| *megahertz).collect();
-        (!all.is_empty()).then(|| median(&mut all))
     }
 }
 

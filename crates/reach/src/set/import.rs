@@ -289,12 +289,11 @@ impl Importer<'_> {
         if self.stop.is_wanted() {
             return nothing();
         }
-        let (mut rows, mut losses) = read::rank(collection);
+        let (rows, mut losses) = read::rank(collection);
         let done = (self.options.keep == Keep::All).then(|| {
             let mut done = Executed::default();
             losses.extend(read::each(collection, &mut done));
             done.sort();
-            rows.frequency_mhz = rows.frequency_mhz.or_else(|| done.frequency());
             done
         });
         let has_collectives = self.options.keep >= Keep::Communication;

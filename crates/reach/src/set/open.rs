@@ -8,8 +8,8 @@ use super::lines;
 use super::manifest::{self, Keep, Manifest, PartFile};
 use super::table::{Row, Texts};
 use super::tables::{
-    CallLine, CollectiveGroup, CollectivePart, CopyLine, EndLine, ExpertLine, LinkLine, LossLine,
-    OperatorSpan, RankLine, StepLine,
+    CallLine, CollectiveGroup, CollectivePart, CopyLine, EndLine, ExpertLine, FrequencyLine, LinkLine,
+    LossLine, OperatorSpan, RankLine, StepLine,
 };
 use super::{SetError, is_set};
 use crate::discover::collected;
@@ -320,6 +320,13 @@ impl Set {
                         line.start_ns,
                         line.start_ns.saturating_add(line.duration_ns),
                     );
+                }
+            }
+        }
+        for path in self.files(FrequencyLine::TABLE, &parts) {
+            for line in file::read::<FrequencyLine>(&path, Some(rank), &mut texts)? {
+                if line.rank == rank as i32 {
+                    sums.frequency(line.start_ns, line.megahertz);
                 }
             }
         }
