@@ -1,11 +1,13 @@
 //! A rank's timeline as PyTorch's profiler writes it for GPUs: the same run, whose operators are kernels and whose
 //! collectives are those of NCCL. Times are microseconds from a base.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use crate::identity::{HOLDING_CALL, INPUT_CALL, Identity, OwnGroup};
 use crate::options::Options;
-use crate::tables::{Collective, Tables};
+use crate::tables::{Collective, Launch, Tables};
 
 /// The streams of copies, and the first of those of groups.
 const COPIES: usize = 3;
@@ -98,6 +100,8 @@ impl Events<'_> {
             let span = (copy.call_start_ns, copy.call_end_ns);
             self.push("cuda_runtime", "cudaMemcpyAsync", thread, span, args);
         }
+        let launch_of = |launch: &Launch| (launch.connection, (launch.start_ns, launch.end_ns));
+        let launches: HashMap<i64, (i64, i64)> = tables.launches.iter().map(launch_of).collect();
         for row in &tables.kernels {
             let task = &tables.tasks[row.task];
             let shapes = row.kernel.input_shapes(tables.tokens);
@@ -107,13 +111,14 @@ impl Events<'_> {
             let args = json!({
                 "External id": task.connection, "Input Dims": dimensions, "Input type": types,
             });
-            // The call ends before the kernel begins; which of both is longer doesn't matter here.
             let name = match row.kernel.kind(row.backward) {
                 kind if kind == "GroupedMatmul" => "aten::_grouped_mm".to_owned(),
                 kind => format!("aten::{}", kind.to_lowercase()),
             };
-            let span = (task.start_ns - 160_000, task.start_ns - 159_000);
-            self.push("cpu_op", &name, thread, span, args);
+            // The operator is around its launch, as the framework's calls are.
+            let launch = launches.get(&task.connection).copied();
+            let (start, end) = launch.unwrap_or((task.start_ns - 160_000, task.start_ns - 159_000));
+            self.push("cpu_op", &name, thread, (start - 500, end + 500), args);
         }
     }
 

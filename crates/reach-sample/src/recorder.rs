@@ -315,9 +315,10 @@ mod tests {
             let tables = tables(&options, rank);
             assert_eq!(tables.steps.len(), 2);
             for step in &tables.steps {
-                let [computing, exposed, overlapped, communication, free, ..] = step.parts;
+                let [computing, exposed, overlapped, communication, free, _, _, _, preparing] = step.parts;
                 let whole = (step.end_ns - step.start_ns) as f64;
-                assert!((computing + exposed + free - whole).abs() < whole * 1e-4, "{rank}: {step:?}");
+                let sum = computing + exposed + free + preparing;
+                assert!((sum - whole).abs() < whole * 1e-4, "{rank}: {step:?}");
                 assert!((exposed + overlapped - communication).abs() < 1.0);
                 assert!(step.parts.iter().all(|part| *part >= 0.0), "{rank}: {step:?}");
             }

@@ -212,8 +212,6 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
         "sequence" if name == "silero_vad_op18_ifless" => 288,
         "sequence" => 576,
         "frames" => 20,
-        // A symbol of that name, which stands for the height of a line of text.
-        "?" => 48,
         "height" | "width" | "image_wdith" => 64,
         // A batch comes first.
         _ if symbol.ends_with("DynamicDimension.1") || symbol.ends_with("DynamicDimension.2") => 64,
@@ -225,8 +223,24 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
         Dim::Symbol(name) => Some((name.clone(), size(&name))),
         _ => None,
     });
+    // A dimension without a name is the height of a line of text.
+    let shape = |dims: &[Dim]| -> Vec<String> {
+        let size = |dim: &Dim| match dim {
+            Dim::Known(size) => *size,
+            Dim::Symbol(name) => size(name) as u64,
+            Dim::Unknown => 48,
+        };
+        dims.iter().map(|dim| size(dim).to_string()).collect()
+    };
+    let unnamed = graph.inputs().iter().filter_map(|id| {
+        let value = graph.value(*id);
+        let dims = value.declared()?.dims?;
+        dims.contains(&Dim::Unknown).then(|| format!("{}={}", value.name, shape(&dims).join("x")))
+    });
+    let unnamed: Vec<String> = if specs.is_empty() { unnamed.collect() } else { Vec::new() };
+    let specs = specs.iter().map(|text| (*text).to_owned()).chain(unnamed);
     let request = InputRequest {
-        specs: specs.iter().map(|text| text.parse().expect("a wish")).collect(),
+        specs: specs.map(|text| text.parse().expect("a wish")).collect(),
         dimensions: symbols.collect(),
         seed: 0,
     };
