@@ -227,7 +227,7 @@ fn inputs_of(name: &str, model: &Model) -> Vec<Input> {
     let shape = |dims: &[Dim]| -> Vec<String> {
         let size = |dim: &Dim| match dim {
             Dim::Known(size) => *size,
-            Dim::Symbol(name) => size(name) as u64,
+            Dim::Symbol(name) => size(name),
             Dim::Unknown => 48,
         };
         dims.iter().map(|dim| size(dim).to_string()).collect()
