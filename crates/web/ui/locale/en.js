@@ -440,7 +440,7 @@ export const en = {
   basis_nothing: "The profiles have nothing that can be compared.",
   one_side: "One side knows no inferences: an average inference is compared with all of the other side; B's figure is of {ratio} times as many executions.",
   one_side_whole: "One side knows no inferences: all of both profiles is compared; B's figure is of {ratio} times as many executions.",
-  different_models: "These seem to be different models: little of the operators' time has a counterpart, or only by type and order.",
+  different_models: "These seem to be different models: little of the operators' time has a sure counterpart.",
   calls_and_ranges: "Calls and ranges",
   seconds_lost: "lost {time}, nearly {n} s to the second:",
   seconds_gained: "gained {time}, nearly {n} s to the second:",

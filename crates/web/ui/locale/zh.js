@@ -440,7 +440,7 @@ export const zh = {
   basis_nothing: "两个性能数据没有可比之处。",
   one_side: "一侧没有推理信息：一次平均推理与另一侧全部相比；B 的执行次数是 A 的 {ratio} 倍。",
   one_side_whole: "一侧没有推理信息：比较双方的全部；B 的执行次数是 A 的 {ratio} 倍。",
-  different_models: "两者似乎是不同的模型：算子耗时中只有少部分有对应，或只按类型和次序对应。",
+  different_models: "两者似乎是不同的模型：算子耗时中只有少部分有可靠的对应。",
   calls_and_ranges: "调用与区间",
   seconds_lost: "减少了 {time}，几乎正好 {n} 秒：",
   seconds_gained: "增加了 {time}，几乎正好 {n} 秒：",
