@@ -145,7 +145,7 @@ fn of_these_operators(subject: &Subject<'_>, does: Does, rule: &Rule, claims: &C
     matches
         .retain(|it| it.places.iter().flat_map(|place| &place.nodes).any(|node| nodes.contains(&*node.name)));
     match matches.is_empty() {
-        true => Does::Nowhere(rewrites::named(&rule.auto).unwrap_or_default().to_owned()),
+        true => Does::Elsewhere(rewrites::named(&rule.auto).unwrap_or_default().to_owned()),
         false => Does::Rewrites(matches),
     }
 }

@@ -21,6 +21,8 @@ pub enum Does {
     Rewrites(Vec<Arc<Matches>>),
     /// The rule's rewrites find no place where all of their conditions hold.
     Nowhere(String),
+    /// The rule's rewrites find places, but change none of the operators that the finding names.
+    Elsewhere(String),
     /// All that the rule's rewrites make are operators that the target lacks, such as these.
     Unsuitable(String),
     /// The model is of another format than ONNX, the only one that is rewritten.

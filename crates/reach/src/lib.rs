@@ -80,6 +80,7 @@ mod tests;
 mod together;
 mod tokens;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -155,6 +156,13 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// The ranks that the run has and of which nothing was recorded: no collection is of them, or its files are empty.
+    pub fn missing(&self) -> Vec<u32> {
+        let empty = self.run.ranks.iter().filter(|rank| rank.is_empty()).map(|rank| rank.number);
+        let missing: BTreeSet<u32> = self.discovery.missing().into_iter().chain(empty).collect();
+        missing.into_iter().collect()
+    }
+
     /// Where a step goes, as the mean over ranks.
     pub fn account(&self) -> Account {
         account::mean(&self.run, &self.accounts)

@@ -43,6 +43,13 @@ pub struct Rank {
     pub frequency_mhz: Option<f64>,
 }
 
+impl Rank {
+    /// Whether nothing of it was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.steps.is_empty() && self.operators == 0
+    }
+}
+
 /// A group of ranks that communicate.
 #[derive(Clone, Debug)]
 pub struct RunGroup {

@@ -63,5 +63,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
             converted("atc --dynamic_image_size=640,640"),
         ),
         ("V20", on(Target::Svp, graph(&["Softplus x -> y"])), on(Target::Svp, graph(&["Relu x -> y"]))),
+        // Of stored weights, the converter does it beforehand.
+        (
+            "V20",
+            on(Target::Svp, graph(&["Cast x to=10 -> a", "Add a,W:16 -> y"])),
+            on(Target::Svp, graph(&["Cast W:16 to=10 -> a", "Add x,a -> y"])),
+        ),
     ]
 }

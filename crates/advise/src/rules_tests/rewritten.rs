@@ -40,7 +40,7 @@ fn a_rewrite_of_other_operators_than_those_of_the_finding_is_not_offered() {
         let model = crate::testing::declared(&crate::testing::graph(&nodes), &[2, 3]);
         found(&Case { model: Some(model), ..of(profile) }, "A44").does
     };
-    assert!(matches!(does("trans_Cast_2"), Some(Does::Nowhere(ids)) if ids == "G12"));
+    assert!(matches!(does("trans_Cast_2"), Some(Does::Elsewhere(ids)) if ids == "G12"));
     let own = does("Cast_b");
     let options = own.as_ref().and_then(|does| does.options()).unwrap_or_default();
     assert!(options.starts_with("--only G12"), "{own:?}");

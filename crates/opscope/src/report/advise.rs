@@ -166,6 +166,9 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
         Does::Nowhere(_) => {
             return Some(word("opscope's rewrites for it apply nowhere in this model").to_owned());
         }
+        Does::Elsewhere(_) => {
+            return Some(word("opscope's rewrites for it change none of these operators").to_owned());
+        }
         Does::Unsuitable(op_type) => {
             return Some(say!("opscope's rewrite would make {op_type}, which the target lacks"));
         }

@@ -8,6 +8,7 @@ mod from_result_texts;
 mod from_results;
 mod from_text;
 mod from_trace;
+mod groups;
 mod operators;
 mod period;
 mod preparation;

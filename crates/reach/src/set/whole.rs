@@ -500,8 +500,8 @@ fn suspects(findings: &Findings, file: &mut TableFile<SuspectLine>) -> Result<()
 fn costs(findings: &Findings, file: &mut TableFile<CostLine>) -> Result<(), SetError> {
     let costs = &findings.costs;
     file.push(CostLine {
-        ranks: findings.run.ranks.len() as i32,
-        missing: findings.discovery.missing().len() as i32,
+        ranks: findings.run.ranks.iter().filter(|rank| !rank.is_empty()).count() as i32,
+        missing: findings.missing().len() as i32,
         step_ns: costs.step_ns.round() as i64,
         reachable_ns: costs.reachable_ns.round() as i64,
         noise_ns: costs.noise_ns.round() as i64,

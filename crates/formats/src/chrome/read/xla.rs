@@ -28,9 +28,11 @@ impl Dialect for Xla {
         builder: &mut Builder<'a>,
     ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
         let role = |name: &str| Role::of(name.as_bytes());
-        let is_one = |name: &str| matches!(role(name), Role::Device(..) | Role::Host | Role::Cuda);
-        let mut names = about.processes().map(|(_, name)| name).peekable();
-        if names.peek().is_none() || !names.all(is_one) {
+        let is_known = |name: &str| matches!(role(name), Role::Device(..) | Role::Host | Role::Cuda);
+        // Planes of other names stand beside these, such as `/host:metadata` and `/device:CUSTOM:Megascale Trace`.
+        let is_plane = |name: &str| name.starts_with("/host:") || name.starts_with("/device:");
+        let names = || about.processes().map(|(_, name)| name);
+        if !names().any(is_known) || !names().all(|name| is_known(name) || is_plane(name)) {
             return None;
         }
         let lanes = &builder.lanes;
@@ -40,7 +42,8 @@ impl Dialect for Xla {
                 Meaning::Device { kind, number, content: content_of(lane.name.as_bytes(), has_streams) }
             }
             Role::Cuda => Meaning::Host(ApiLevel::Runtime),
-            Role::Host | Role::Other => Meaning::Host(ApiLevel::Framework),
+            Role::Host => Meaning::Host(ApiLevel::Framework),
+            Role::Other => Meaning::Beside,
         };
         let meanings: Vec<Meaning> = lanes.iter().map(meaning).collect();
         let has_device = meanings.iter().any(|meaning| matches!(meaning, Meaning::Device { .. }));
@@ -68,7 +71,7 @@ fn steps(about: &AboutFile<'_, '_>, meanings: &[Meaning]) -> Option<LaneId> {
                         *marked.entry(lane).or_default() += 1;
                     }
                 }
-                Meaning::Device { .. } => {}
+                Meaning::Device { .. } | Meaning::Beside => {}
             }
         }
     }
@@ -79,8 +82,14 @@ fn steps(about: &AboutFile<'_, '_>, meanings: &[Meaning]) -> Option<LaneId> {
 /// The meaning of a lane.
 #[derive(Clone, Copy)]
 enum Meaning {
-    Device { kind: DeviceKind, number: u32, content: Content },
+    Device {
+        kind: DeviceKind,
+        number: u32,
+        content: Content,
+    },
     Host(ApiLevel),
+    /// A plane of something else, of which only ranges are kept.
+    Beside,
 }
 
 struct XlaReader {
@@ -96,6 +105,7 @@ impl<'a> DialectReader<'a> for XlaReader {
     fn slice(&mut self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Option<Row> {
         Some(match self.meanings[slice.lane.index()] {
             Meaning::Host(level) => self.of_host(builder, slice, level),
+            Meaning::Beside => range(builder, slice),
             Meaning::Device { kind, number, content } => match content {
                 Content::Work | Content::Beside | Content::Waits => {
                     device_task(builder, slice, (kind, number), content)
@@ -105,10 +115,7 @@ impl<'a> DialectReader<'a> for XlaReader {
                     builder.repeated += 1;
                     Row::Other
                 }
-                Content::Ranges => {
-                    let kind = if slice.duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
-                    builder.range_of(slice, kind, slice.category, None)
-                }
+                Content::Ranges => range(builder, slice),
             },
         })
     }
@@ -141,6 +148,11 @@ impl XlaReader {
         let level = if is_function { ApiLevel::Other } else { level };
         builder.call(slice, slice.name, level)
     }
+}
+
+fn range<'a>(builder: &mut Builder<'a>, slice: &Item<'a>) -> Row {
+    let kind = if slice.duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
+    builder.range_of(slice, kind, slice.category, None)
 }
 
 /// The operator that an event ran: the HLO that it names, or itself.

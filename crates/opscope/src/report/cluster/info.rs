@@ -50,7 +50,7 @@ pub fn ranks_table(findings: &Findings) -> Table {
 pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
     let run = &findings.run;
     let mut text = ranks_table(findings).to_text(width);
-    let missing = findings.discovery.missing();
+    let missing = findings.missing();
     if !missing.is_empty() {
         text.push_str(&say!("\nMissing: {}\n", listed(&missing)));
     }
@@ -140,7 +140,7 @@ pub fn info_json(findings: &Findings) -> Envelope<Value> {
     });
     let answer = json!({
         "ranks": ranks.collect::<Vec<_>>(),
-        "missing": findings.discovery.missing(),
+        "missing": findings.missing(),
         "groups": groups.collect::<Vec<_>>(),
         "clocks": findings.clocks.hosts,
         "shifts": findings.shifts,

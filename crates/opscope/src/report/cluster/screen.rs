@@ -82,16 +82,8 @@ fn hide_one_another(findings: &Findings) -> String {
 
 /// The extent of the examination.
 pub fn heading(findings: &Findings) -> String {
-    let run = &findings.run;
-    // Of a rank whose files are empty no more was recorded than of one without any.
-    let is_empty =
-        |rank: &&opscope_reach::Rank| rank.events.is_empty() && rank.steps.is_empty() && rank.operators == 0;
-    let empty = run.ranks.iter().filter(is_empty).map(|rank| rank.number);
-    let mut missing = findings.discovery.missing();
-    missing.extend(empty);
-    missing.sort_unstable();
-    missing.dedup();
-    let here = run.ranks.iter().filter(|rank| !is_empty(rank)).count();
+    let missing = findings.missing();
+    let here = findings.run.ranks.iter().filter(|rank| !rank.is_empty()).count();
     let unnamed = findings.run.groups.iter().max_by_key(|group| group.unnamed).filter(|it| it.unnamed > 0);
     let ranks = match (missing.is_empty(), unnamed) {
         (true, None) => bold(&count(here, "rank")),
@@ -216,7 +208,7 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
     let suspects: Vec<Value> = (0..costs.suspects.len()).map(|index| suspect_json(findings, index)).collect();
     let answer = json!({
         "ranks": findings.run.ranks.len(),
-        "missing": findings.discovery.missing(),
+        "missing": findings.missing(),
         "hosts": findings.run.hosts,
         "layout": findings.discovery.layout.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "steps": findings.run.steps(),

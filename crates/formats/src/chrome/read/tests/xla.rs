@@ -87,6 +87,17 @@ fn beside_a_device_the_host_has_calls_only() {
 }
 
 #[test]
+fn planes_of_other_names_beside_these_have_ranges_only() {
+    let mut events = host();
+    events.extend(named(8, "/device:CUSTOM:Megascale Trace", &[(1, "transfers")]));
+    events.push(event(8, 1, "send", 120, 30, ""));
+    let trace = read_events_of(&events);
+    assert_eq!(names_of_tasks(&trace), ["dot_fusion", "dot_fusion"]);
+    let ranges: Vec<_> = trace.ranges.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!(ranges, ["send"]);
+}
+
+#[test]
 fn other_timelines_with_paths_as_names_are_none_of_these() {
     let mut events = named(1, "/usr/bin/server", &[(1, "main")]);
     events.push(event(1, 1, "work", 1, 2, ""));
