@@ -140,7 +140,6 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     from_text::read(collection, &mut recording, &mut losses);
     from_trace::read(collection, &mut recording, &mut losses);
     from_results::read(collection, &mut recording, &mut losses);
-    preparation::tell_apart(&mut recording);
     let rank = Some(collection.rank);
     let folder = || collection.folder.display().to_string();
     if recording.unnumbered > 0 {
@@ -150,6 +149,7 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         0 => {}
         count => losses.push(Loss::new(rank, folder(), LossReason::ImpossibleTime, count)),
     }
+    preparation::tell_apart(&mut recording);
     let source = recording.steps_from.as_ref().map_or_else(folder, |path| path.display().to_string());
     let stretches = period::stretches_without_step(&recording);
     if !stretches.is_empty() {

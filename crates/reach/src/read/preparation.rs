@@ -15,7 +15,7 @@ pub fn tell_apart(recording: &mut Recording) {
         stated.free = stated.free.map(|free| (free - preparing).max(0.0));
     }
     for step in recording.steps.iter_mut().filter(|step| step.start_ns.is_none()) {
-        step.duration_ns = step.duration_ns.saturating_sub(step.preparing_ns.unwrap_or(0));
+        step.duration_ns = (step.duration_ns - step.preparing_ns.unwrap_or(0)).max(0);
     }
 }
 

@@ -261,6 +261,23 @@ fn what_others_cost_is_the_same_where_a_rank_lost_a_whole_step() {
 }
 
 #[test]
+fn a_collective_at_a_time_that_no_clock_shows_is_left_out_and_counted() {
+    let folder = TempDir::new().unwrap();
+    Cluster::new(6, Faults { slow_rank: Some(5), ..Faults::default() }).write(folder.path(), 0..RANKS, None);
+    let path = "host0_102_20260102030405002_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json";
+    let path = folder.path().join(path);
+    let mut text: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let collectives = text["step0"]["collective"].as_object_mut().unwrap();
+    let first = collectives.values_mut().next().unwrap();
+    first["Communication Time Info"]["Start Timestamp(us)"] = 1e300.into();
+    std::fs::write(&path, text.to_string()).unwrap();
+    let findings = examined(folder.path());
+    let impossible = findings.losses.iter().filter(|it| it.reason == LossReason::ImpossibleTime);
+    assert_eq!(impossible.map(|it| (it.rank, it.count)).collect::<Vec<_>>(), [(Some(2), 1)]);
+    assert_eq!(named(&findings), ["rank 5 (host1)"]);
+}
+
+#[test]
 fn ranks_of_different_jobs_are_refused_with_both_sides_named() {
     let fails =
         |folder: &TempDir| examine(&[folder.path().to_owned()], &Default::default(), &|_| {}).unwrap_err();
