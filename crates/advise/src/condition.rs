@@ -30,6 +30,9 @@ pub(crate) struct OperatorCondition {
     /// Whether it must be sure that it only moves data from one layout to another.
     #[serde(default)]
     pub rearranges: bool,
+    /// Whether it must compute: it is no copy, and no unit that moves data is as busy as the threshold `busy`.
+    #[serde(default)]
+    pub computes: bool,
     /// Whether shapes became known only while it ran.
     #[serde(default)]
     pub dynamic: Option<bool>,
@@ -51,7 +54,7 @@ pub(crate) enum Saves {
     All,
     /// Half of it.
     Half,
-    /// The rest to one of the first metric's ratio that is above 0.
+    /// The rest to one of its busiest unit's ratio: by more it can't become faster as it is.
     Headroom,
     /// As much as the ratio of the first metric.
     Ratio,
@@ -137,6 +140,7 @@ impl fmt::Display for OperatorCondition {
         add("runs on", &self.units);
         add("has an input of", &self.input_types);
         parts.extend(self.rearranges.then(|| "changes a layout".to_owned()));
+        parts.extend(self.computes.then(|| "isn't bound by moving data".to_owned()));
         parts.extend(self.dynamic.map(|dynamic| format!("dynamic is {dynamic}")));
         parts.extend(self.metrics.iter().cloned());
         f.write_str(&parts.join("; "))

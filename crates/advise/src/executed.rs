@@ -86,9 +86,14 @@ impl<'a> Executions<'a> {
         executed
     }
 
-    /// Brings all operators together with the nodes of the model, by name and type. Returns whether the profile has
-    /// one of them.
-    pub fn explain(&mut self, nodes: impl Iterator<Item = (&'a str, &'a str)>) -> bool {
+    /// Brings all operators together with the nodes of the model, by name and type; `behind` gives those of which an
+    /// operator by its name and type is made, where the name is that of their output. Returns whether the profile has
+    /// a node of the model.
+    pub fn explain(
+        &mut self,
+        nodes: impl Iterator<Item = (&'a str, &'a str)>,
+        behind: impl Fn(&str, &str) -> Vec<&'a str>,
+    ) -> bool {
         self.names = NodeNames::of(nodes);
         let mut is_of_this_model = false;
         for (index, row) in self.rows.iter_mut().enumerate() {
@@ -98,7 +103,11 @@ impl<'a> Executions<'a> {
                 is_of_this_model = true;
                 continue;
             }
-            let nodes = self.names.within(row.name);
+            let mut nodes = behind(row.name, row.op_type);
+            match nodes.is_empty() {
+                true => nodes = self.names.within(row.name),
+                false => is_of_this_model = true,
+            }
             if nodes.is_empty() || !row.nodes.is_empty() {
                 self.unexplained.enter(row.op_type);
                 continue;
@@ -252,17 +261,17 @@ mod tests {
             ("/b/Conv", "Conv"),
         ];
         let mut all = executions(&trace);
-        assert!(all.explain(nodes.into_iter()));
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
         assert_eq!(all.ran(&["/a/BatchNorm"], true), Ran::WithOthers(vec![Executed(1)]));
         assert_eq!(all.ran(&["/b/Conv"], true), Ran::Not);
         let suffixed =
             self::trace(&[("/b/Convfunction_graph_0//b/Conv", "Conv2D", &[]), ("/a/PRelu", "PRelu", &[])]);
         let mut all = executions(&suffixed);
-        assert!(all.explain(nodes.into_iter()));
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
         assert_eq!(all.ran(&["/b/Conv"], true), Ran::Themselves(vec![Executed(0)]), "by another name");
         let renamed = self::trace(&[("/a/Conv", "Conv2D", &[]), ("dsp_17", "Conv2D", &[])]);
         let mut all = executions(&renamed);
-        assert!(all.explain(nodes.into_iter()));
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
         assert_eq!(all.ran(&["/b/Conv"], true), Ran::Unknown, "it may be dsp_17");
     }
 

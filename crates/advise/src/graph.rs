@@ -1,5 +1,6 @@
 //! Small questions to graphs, of which the conditions about graphs are made.
 
+use opscope_analyze::operator_kind;
 use opscope_model::{Model, Node, TensorData, ValueId};
 
 /// A model's graph with the questions.
@@ -95,6 +96,30 @@ pub(crate) fn reshape_between(model: &Model, from: &str, to: &str) -> Option<Str
     None
 }
 
+/// The nodes of which an operator is made that is named by their output, the last one first: ONNX Runtime names
+/// convolutions in its own layout so (`VALUE_nchwc`), and has folded and fused before what is behind the convolution.
+/// None where no node of the operator's kind is near.
+pub(crate) fn nodes_behind_output<'m>(model: &'m Model, name: &str, op_type: &str) -> Vec<&'m str> {
+    /// A normalisation, a sum and an activation.
+    const MOST: usize = 4;
+    let Some(value) = name.strip_suffix("_nchwc") else { return Vec::new() };
+    let graph = model.graph();
+    let view = View::new(model);
+    let kind = operator_kind(op_type);
+    let mut at = graph.value_by_name(value).and_then(|value| view.producer_of(value.id));
+    let mut nodes = Vec::new();
+    while let Some(node) = at.filter(|_| nodes.len() < MOST) {
+        nodes.push(node.name);
+        if operator_kind(node.op_type) == kind {
+            return nodes;
+        }
+        let mut inputs = node.inputs.iter().flatten().filter(|input| !view.is_constant(**input));
+        // Of several branches nothing tells which was taken in.
+        at = inputs.next().filter(|_| inputs.next().is_none()).and_then(|input| view.producer_of(*input));
+    }
+    Vec::new()
+}
+
 /// Convolutions whose channels are no multiple of a number: each with how many it takes and gives.
 pub(crate) fn odd_channels(model: &Model, multiple: i64) -> impl Iterator<Item = (Node<'_>, i64, i64)> {
     let view = View::new(model);
@@ -106,4 +131,25 @@ pub(crate) fn odd_channels(model: &Model, multiple: i64) -> impl Iterator<Item =
         let is_odd = out % multiple != 0 || (into % multiple != 0 && into > 4);
         is_odd.then_some((node, into, out))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::graph;
+
+    #[test]
+    fn an_operator_that_is_named_by_a_value_stands_for_the_nodes_that_make_it() {
+        let model = graph(&[
+            "Conv x,W:16x3x3x3 -> a",
+            "BatchNormalization a,S:16,B:16,M:16,V:16 -> b",
+            "Relu b -> c",
+            "MaxPool c -> y",
+        ]);
+        assert_eq!(nodes_behind_output(&model, "b_nchwc", "Conv"), ["BatchNormalization_b", "Conv_a"]);
+        assert_eq!(nodes_behind_output(&model, "a_nchwc", "Conv"), ["Conv_a"]);
+        assert_eq!(nodes_behind_output(&model, "y_nchwc", "MaxPool"), ["MaxPool_y"]);
+        assert_eq!(nodes_behind_output(&model, "b_nchwc", "Gemm"), [""; 0]);
+        assert_eq!(nodes_behind_output(&model, "b", "Conv"), [""; 0]);
+    }
 }

@@ -15,6 +15,7 @@ use crate::claim::greatest;
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::executed::{Executed, Executions, Ran};
 use crate::finding::Finding;
+use crate::graph::nodes_behind_output;
 use crate::idle::Idle;
 use crate::kernels::{Collector, Kernel, Kernels};
 use crate::metrics::{Metric, Metrics};
@@ -118,7 +119,11 @@ impl<'a> Subject<'a> {
             subject.take(trace);
         }
         let nodes = model.into_iter().flat_map(|model| model.graph().nodes());
-        subject.is_of_this_model = subject.executions.explain(nodes.map(|node| (node.name, node.op_type)));
+        let behind = |name: &str, op_type: &str| {
+            model.map_or(Vec::new(), |model| nodes_behind_output(model, name, op_type))
+        };
+        subject.is_of_this_model =
+            subject.executions.explain(nodes.map(|node| (node.name, node.op_type)), behind);
         subject
     }
 

@@ -44,6 +44,15 @@ pub(crate) struct FusionLimits {
 /// The words for families of targets.
 const FAMILIES: [&str; 2] = ["ascend", "accelerator"];
 
+/// Units that only Ascend processors have.
+const ASCEND_UNITS: [ExecutionUnit; 5] = [
+    ExecutionUnit::AiCore,
+    ExecutionUnit::AiVectorCore,
+    ExecutionUnit::MixAiCore,
+    ExecutionUnit::MixVectorCore,
+    ExecutionUnit::AiCpu,
+];
+
 /// Targets that have something in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -176,24 +185,35 @@ impl Target {
         }
     }
 
+    /// The target of a chip as profiles name it: `Ascend 310`, `Ascend 310P`. Other vendors have numbers like
+    /// these too (Arc A310), so that a number alone says nothing.
+    fn of_ascend_chip(name: &str) -> Self {
+        let name: String = name.split_whitespace().collect::<String>().to_ascii_lowercase();
+        match name.strip_prefix("ascend") {
+            Some("310") => Self::Cann310,
+            Some(_) => Self::Cann,
+            None => Self::Unknown,
+        }
+    }
+
     /// The target that a profile was taken on.
     pub fn of(trace: &Trace) -> Self {
         let run = &trace.run;
         let runs_on = |units: &[ExecutionUnit]| trace.tasks.unit().iter().any(|unit| units.contains(unit));
         let devices = trace.devices.name().iter().map(|name| trace.strings.get(*name));
-        let is_310 = || run.chip.as_deref().into_iter().chain(devices).any(|chip| chip.contains("310"));
+        let chips = run.chip.as_deref().into_iter().chain(devices);
+        let of_chip = chips.map(Self::of_ascend_chip).find(|target| *target != Self::Unknown);
         match (run.format, run.engine) {
             (Some(ProfileFormat::Svp), _) => Self::Svp,
             (Some(ProfileFormat::MegEngine), _) => Self::MegEngine,
             (_, Some(EngineName::Tract)) => Self::Tract,
             (_, Some(engine)) if engine.is_onnx_runtime() => Self::OnnxRuntime,
-            _ if is_310() => Self::Cann310,
+            (Some(ProfileFormat::TensorRt), _) => Self::TensorRt,
+            _ if of_chip.is_some() => of_chip.unwrap_or_default(),
             (Some(ProfileFormat::Cann | ProfileFormat::Cann2022 | ProfileFormat::CannOperators), _) => {
                 Self::Cann
             }
-            _ if runs_on(&[ExecutionUnit::AiCore, ExecutionUnit::AiVectorCore, ExecutionUnit::AiCpu]) => {
-                Self::Cann
-            }
+            _ if runs_on(&ASCEND_UNITS) => Self::Cann,
             _ => Self::Unknown,
         }
     }
@@ -213,5 +233,34 @@ mod tests {
         assert!(Target::Cann.is_ascend() && Target::Svp.is_accelerator() && !Target::Svp.is_ascend());
         assert!(Target::Cann310.lacks("Mish") && !Target::Cann310.lacks("Softplus"));
         assert!(!Target::Svp.lacks("Gelu") && !Target::OnnxRuntime.lacks("Mish"));
+    }
+
+    fn of_chip(name: &str) -> Target {
+        let mut trace = Trace::new();
+        trace.run.chip = Some(name.to_owned());
+        Target::of(&trace)
+    }
+
+    #[test]
+    fn a_chip_is_known_by_its_vendors_name_and_the_same_by_the_converters() {
+        for (profiles, converters) in [("Ascend 310", "Ascend310"), ("Ascend 310P", "Ascend310P3")] {
+            assert_eq!(of_chip(profiles), Target::of_soc_version(converters), "{profiles}");
+        }
+        assert_eq!((of_chip("Ascend310"), of_chip("Ascend 310P")), (Target::Cann310, Target::Cann));
+        assert_eq!(of_chip("Intel(R) Arc(TM) A310 Graphics"), Target::Unknown);
+    }
+
+    #[test]
+    fn operators_on_both_kinds_of_cores_and_layers_of_tensorrt_tell_their_target() {
+        for unit in [ExecutionUnit::MixAiCore, ExecutionUnit::MixVectorCore] {
+            let mut trace = Trace::new();
+            let name = trace.strings.intern("main_kernel");
+            let task = opscope_trace::Task::new(name, Default::default(), Default::default());
+            trace.tasks.push(opscope_trace::Task { unit, ..task });
+            assert_eq!(Target::of(&trace), Target::Cann);
+        }
+        let mut trace = Trace::new();
+        trace.run.format = Some(ProfileFormat::TensorRt);
+        assert_eq!(Target::of(&trace), Target::TensorRt);
     }
 }

@@ -266,6 +266,10 @@ fn pages_come_in_english_and_chinese() {
     assert!(chinese.contains("可融合的算子没有融合") && chinese.contains("原因"), "{chinese}");
     let list = place.done(&["advise", "--list"]).stdout;
     assert!(list.lines().count() > 100 && list.contains("transdata-count"));
+    let list = place.done(&["advise", "--list", "--json"]).json();
+    assert!(list["rules"].as_array().is_some_and(|rules| rules.len() > 100), "{list:#}");
+    let page = place.done(&["advise", "--explain", "a29", "--json"]).json();
+    assert_eq!((&page["id"], &page["name"]), (&"A29".into(), &"fusion-pass-miss".into()));
     place.fails(2, &["did you mean"], &["advise", "--explain", "A99"]);
 }
 

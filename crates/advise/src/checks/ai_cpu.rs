@@ -7,7 +7,7 @@ use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
 use serde::Deserialize;
 
 use super::{ascend_types, conversion};
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, Kind};
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -193,6 +193,12 @@ fn wide_integer(trace: &Trace, row: &Operator) -> Option<DataType> {
     })
 }
 
+/// Whether a kernel is HCCL's own, which has the AI CPU launch the steps of a collective operation: no operator of
+/// the model, and none that the cores could have.
+pub(super) fn unfolds_a_collective(kind: &Kind<'_>) -> bool {
+    [kind.name, kind.op_type].iter().any(|name| name.contains("AicpuKernel"))
+}
+
 /// Names what is missing to ask where operators run.
 fn missing(subject: &Subject<'_>) -> Option<Outcome> {
     if subject.kernels.is_empty() {
@@ -215,7 +221,8 @@ fn causes(
     let Some(trace) = subject.trace else { return Outcome::Silent };
     let mut known: BTreeMap<OperatorId, Why> = BTreeMap::new();
     let mut causes: BTreeMap<Why, (bool, Cause)> = BTreeMap::new();
-    for kernel in subject.kernels.of_kinds(|kind| kind.unit == ExecutionUnit::AiCpu) {
+    let is_replaceable = |kind: &Kind<'_>| kind.unit == ExecutionUnit::AiCpu && !unfolds_a_collective(kind);
+    for kernel in subject.kernels.of_kinds(is_replaceable) {
         let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
         let why =
             known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &FACTS));

@@ -1,13 +1,16 @@
 //! Conditions about Ascend devices: units, cores, waiting.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use opscope_trace::{DataType, ExecutionUnit, Nanoseconds};
+use opscope_analyze::Measured;
+use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, TensorId, Trace};
 
+use super::ai_cpu::unfolds_a_collective;
 use super::single_operators::is_of_single_operators;
 use crate::claim::Claims;
 use crate::condition::Means;
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, Kind};
 use crate::metrics::Metric;
 use crate::outcome::{Cause, Causes, Found, Outcome};
 use crate::places::Places;
@@ -38,20 +41,25 @@ fn serial_ai_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other) {
         return missing("the units that execute operators");
     }
-    let on_cpu = |unit: ExecutionUnit| unit == ExecutionUnit::AiCpu;
-    if !subject.kernels.any_unit(on_cpu) {
+    let on_cpu = |kind: &Kind<'_>| kind.unit == ExecutionUnit::AiCpu && !unfolds_a_collective(kind);
+    let Some(trace) = subject.trace else { return Outcome::Silent };
+    if !subject.kernels.by_kind(on_cpu).any(|is_on_cpu| *is_on_cpu) {
         return Outcome::Silent;
     }
-    let span = |kernel: &Kernel<'_>| (kernel.start, kernel.start + kernel.duration);
-    let all: Vec<_> = subject.kernels.iter().map(span).collect();
-    let others: Vec<_> = subject.kernels.of_kinds(|kind| !on_cpu(kind.unit)).map(span).collect();
-    let busy = opscope_analyze::covered_time(all);
-    let alone = busy - opscope_analyze::covered_time(others);
+    // Tasks of which no operator is told keep the device busy as well.
+    let tasks = &trace.tasks;
+    let span = |index: usize| (tasks.start()[index], tasks.start()[index] + tasks.duration()[index]);
+    let on_the_cpu: HashSet<usize> =
+        subject.kernels.of_kinds(on_cpu).map(|kernel| kernel.task.index()).collect();
+    let work: Vec<usize> = Measured::of(trace).tasks.iter().map(|task| task.index()).collect();
+    let busy = opscope_analyze::covered_time(work.iter().map(|index| span(*index)).collect());
+    let others = work.iter().filter(|index| !on_the_cpu.contains(index)).map(|index| span(*index));
+    let alone = busy - opscope_analyze::covered_time(others.collect());
     if busy.0 <= 0 || alone.0 as f64 <= rule.limit("share_above") * busy.0 as f64 {
         return Outcome::Silent;
     }
     let share = alone.0 as f64 / busy.0 as f64 * 100.0;
-    let on_the_cpu = subject.kernels.of_kinds(|kind| on_cpu(kind.unit));
+    let on_the_cpu = subject.kernels.of_kinds(on_cpu);
     let whole: f64 = on_the_cpu.clone().map(|kernel| kernel.time).sum();
     // Which of them ran alone isn't kept: each is claimed for its part.
     let part = if whole > 0.0 { alone.0 as f64 / whole } else { 0.0 };
@@ -95,7 +103,7 @@ const PIPES: [&str; 7] =
     ["vec_ratio", "mac_ratio", "scalar_ratio", "mte1_ratio", "mte2_ratio", "mte3_ratio", "fixpipe_ratio"];
 
 /// Finds the unit that is the busiest in a kernel.
-fn busiest(subject: &Subject<'_>) -> impl Fn(&Kernel<'_>) -> Option<(&'static str, f64)> {
+pub(super) fn busiest(subject: &Subject<'_>) -> impl Fn(&Kernel<'_>) -> Option<(&'static str, f64)> {
     let pipes = PIPES.map(|name| (name, subject.metric(name)));
     move |kernel| {
         let ratios = pipes.iter().filter_map(|(name, metric)| Some((*name, metric.of(kernel)?)));
@@ -248,28 +256,32 @@ fn cube_affinity(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !subject.has_metric("mac_time") {
         return missing("the metric mac_time");
     }
-    let names = ["mac_time", "vec_time", "scalar_time", "mte1_time", "mte2_time", "mte3_time"];
-    let mut times = names.map(|name| (subject.metric(name), 0.0));
+    let others = ["vec_time", "scalar_time", "mte1_time", "mte2_time", "mte3_time"];
+    let (cube, others) = (subject.metric("mac_time"), others.map(|name| subject.metric(name)));
+    // Units of an operator work at once, so that only the busiest one's time counts beside the cube's.
+    let (mut multiplied, mut busiest) = (0.0, 0.0);
     for kernel in &subject.kernels {
-        times.iter_mut().for_each(|(time, sum)| *sum += time.of(kernel).unwrap_or(0.0));
+        let cube = cube.of(kernel).unwrap_or(0.0);
+        multiplied += cube;
+        busiest += others.iter().filter_map(|time| time.of(kernel)).fold(cube, f64::max);
     }
-    let [(_, cube), others @ ..] = &times;
-    let (cube, others) = (*cube, others.iter().map(|(_, sum)| sum).sum::<f64>());
-    if cube + others <= 0.0 {
+    if busiest <= 0.0 {
         return Outcome::Silent;
     }
-    let share = cube / (cube + others);
+    let share = multiplied / busiest;
     if share >= rule.limit("cube_share") {
         return Outcome::Silent;
     }
-    Found::note(format!("of the units' busy time {:.0} % is the cube unit's", share * 100.0))
+    Found::note(format!("the cube unit works for {:.0} % of the busiest units' time", share * 100.0))
 }
 
 fn nothing_busy(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !PIPES.iter().any(|name| subject.has_metric(name)) {
         return missing("busy ratios of the units (the group of counters PipeUtilization)");
     }
-    let (busiest, shortest, busy) = (busiest(subject), rule.limit("min_us") * 1e3, rule.limit("busy"));
+    let (busiest, shortest) = (busiest(subject), rule.limit("min_us") * 1e3);
+    // Of single operators other rules (A35, A36) tell units as the limit from less on.
+    let busy = rule.limit(if is_of_single_operators(subject) { "busy_alone" } else { "busy" });
     let mut claims = Claims::default();
     for kernel in subject.kernels.iter().filter(|kernel| kernel.duration.0 as f64 >= shortest) {
         let Some((unit, ratio)) = busiest(kernel) else { continue };
@@ -301,6 +313,13 @@ fn frequency(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     Found::note(format!("{:.1} % below {highest} MHz on average, {lowest} MHz at the lowest", drop * 100.0))
 }
 
+/// Whether a tensor's layout itself says how long the innermost axis is, as that of the device does (C0 of NC1HWC0,
+/// the fractals): nobody can pad it.
+fn has_inner_axis_of_its_own(trace: &Trace, tensor: TensorId) -> bool {
+    let layout = trace.tensors.layout()[tensor.index()].map(|layout| trace.strings.get(layout));
+    layout.is_some_and(|layout| layout.contains("C0") || layout.starts_with("FRACTAL"))
+}
+
 fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return missing("a profile") };
     if !subject.has_metric("mac_ratio") && !subject.has_metric("mte2_ratio") {
@@ -308,11 +327,21 @@ fn inner_axis(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     }
     let multiple = rule.limit("bytes").max(1.0);
     let uneven = subject.kernels.by_kind(|kind| {
-        trace.operators.get(kind.operator).inputs().find_map(|input| {
-            let length = u64::try_from(*trace.shape(input)?.last()?).ok()?;
-            let bytes = trace.tensors.data_type()[input.index()].bytes(length)?;
-            (bytes > 0 && bytes as f64 % multiple != 0.0).then_some(bytes)
-        })
+        let inputs = trace.operators.get(kind.operator).inputs();
+        // The largest input is most of what is moved; a step's number beside it doesn't matter.
+        let (input, elements) = inputs
+            .filter_map(|input| {
+                let sizes = trace.shape(input)?.iter().map(|size| u64::try_from(*size).ok());
+                let elements = sizes.reduce(|a, b| a?.checked_mul(b?))??;
+                Some((input, elements))
+            })
+            .max_by_key(|(input, elements)| trace.tensors.data_type()[input.index()].bytes(*elements))?;
+        if elements <= 1 || has_inner_axis_of_its_own(trace, input) {
+            return None;
+        }
+        let length = u64::try_from(*trace.shape(input)?.last()?).ok()?;
+        let bytes = trace.tensors.data_type()[input.index()].bytes(length)?;
+        (bytes > 0 && bytes as f64 % multiple != 0.0).then_some(bytes)
     });
     let ratios = [("mac_ratio", "mac"), ("mte2_ratio", "mte2")];
     let ratios = ratios.map(|(name, limit)| (subject.metric(name), rule.limit(limit)));

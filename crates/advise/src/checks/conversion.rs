@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use opscope_model::Node;
+use opscope_model::{ModelKind, Node};
 use serde::Deserialize;
 
 use super::nodes::each_node;
@@ -111,7 +111,10 @@ fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
         let mut inputs = node.inputs.iter().flatten().peekable();
         inputs.peek().is_some() && inputs.all(|input| view.is_constant(*input))
     };
-    for node in view.nodes().filter(|node| !is_of_weights(node)) {
+    // The lists are of ONNX's operators. A layer that a reader leaves under its own format's name is none of them, and
+    // whether the converter takes it isn't known.
+    let is_listed = |node: &Node<'_>| model.kind() == ModelKind::Onnx || node.domain.is_empty();
+    for node in view.nodes().filter(|node| is_listed(node) && !is_of_weights(node)) {
         let wide = |limit: usize| {
             let shapes = subject.shapes.and_then(|shapes| shapes.get(node.input(0)?));
             shapes.is_some_and(|shape| shape.dims.len() > limit)
@@ -132,12 +135,37 @@ fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use opscope_model::Model;
+
     use super::*;
+    use crate::advise;
+    use crate::settings::Settings;
+    use crate::target::Target;
+    use crate::testing::graph;
 
     #[test]
     fn the_lists_of_the_boards_operators_can_be_read() {
         let lists: BoardOperators = toml::from_str(include_str!("../rules/board_operators.toml")).unwrap();
         assert!(lists.engine.len() > 80 && lists.processor.len() > 40);
         assert_eq!(["Conv", "Softplus", "Mystery"].map(is_for_the_engine), [Some(true), Some(false), None]);
+    }
+
+    #[test]
+    fn layers_under_their_own_formats_names_are_not_looked_for_in_lists_of_onnx() {
+        let network = "layer { name: 'data' type: 'Data' top: 'data' }
+            layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+                convolution_param { num_output: 8 kernel_size: 3 } }
+            layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param { kernel_size: 2 } }";
+        let caffe = Model::from_any_bytes(network.as_bytes().to_vec().into()).unwrap();
+        assert!(caffe.graph().nodes().any(|node| node.op_type == "Convolution"), "its sizes aren't known");
+        let onnx = graph(&["Mystery x -> y"]);
+        let names = |model: &Model| {
+            let subject = Subject::new(None, Some(model), Some(Target::Svp));
+            let report = advise(&subject, &Settings::default());
+            let found = report.findings.into_iter().filter(|finding| finding.rule.id == "V20");
+            found.flat_map(|finding| finding.evidence).map(|item| item.op_type).collect::<Vec<_>>()
+        };
+        assert!(names(&caffe).is_empty());
+        assert_eq!(names(&onnx), ["Mystery"]);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use opscope_trace::{DataType, ExecutionUnit, Nanoseconds, OperatorId, TensorId, Trace};
 
+use super::ascend::busiest;
 use crate::claim::Claims;
 use crate::condition::{Comparison, OperatorCondition, OptionCondition, Saves, comparison};
 use crate::kernels::{Kernel, Kind};
@@ -29,6 +30,22 @@ impl fmt::Display for Detail<'_> {
         self.values.fmt(f)
     }
 }
+
+/// The busy ratios of units that move data.
+const MOVERS: [&str; 3] = ["mte1_ratio", "mte2_ratio", "mte3_ratio"];
+/// Beginnings of types of operators that copy data, and compute nothing of it.
+const COPIES: [&str; 10] = [
+    "TensorMove",
+    "TransData",
+    "Transpose",
+    "Identity",
+    "ViewCopy",
+    "Concat",
+    "Split",
+    "Slice",
+    "StridedSlice",
+    "MemSet",
+];
 
 /// The memory layouts that an operator takes and gives, where they differ.
 fn changed_layouts<'s>(subject: &'s Subject<'_>, kernel: &Kernel<'_>) -> Option<(&'s str, &'s str)> {
@@ -78,18 +95,23 @@ impl OperatorCondition {
             Ok(comparisons) => comparisons,
             Err(message) => return Outcome::Missing(message),
         };
+        let (busiest, moved) = (busiest(subject), MOVERS.map(|name| subject.metric(name)));
+        let most = rule.limits.get("busy").copied().unwrap_or(1.0);
+        let is_moving = |kernel: &Kernel<'_>| {
+            moved.iter().any(|ratio| ratio.of(kernel).is_some_and(|ratio| ratio >= most))
+        };
         let mut claims = Claims::default();
         let mut matched = 0.0;
         let mut named = BTreeSet::new();
         let mut values = Values(Vec::with_capacity(comparisons.len()));
         for kernel in subject.kernels.of_kinds(|kind| self.fits(subject, kind)) {
-            if !holds(rule, kernel, &comparisons, &mut values) {
+            if !holds(rule, kernel, &comparisons, &mut values) || self.computes && is_moving(kernel) {
                 continue;
             }
             matched += kernel.time;
             named.insert(kernel.executed);
             let detail = Detail { values: &values, layouts: changed_layouts(subject, kernel) };
-            match self.saved(&values) {
+            match self.saved(&values, busiest(kernel).map(|(_, ratio)| ratio)) {
                 Some(part) => claims.claim(subject, kernel, detail, part),
                 None => claims.mention(subject, kernel, detail),
             }
@@ -103,13 +125,16 @@ impl OperatorCondition {
         Causes::one(claims)
     }
 
-    /// Which part of an operator's time could be saved, by the metrics that were compared.
-    fn saved(&self, values: &Values<'_>) -> Option<f64> {
+    /// Which part of an operator's time could be saved, by the metrics that were compared and its busiest unit's ratio.
+    fn saved(&self, values: &Values<'_>, busiest: Option<f64>) -> Option<f64> {
         let mut ratios = values.0.iter().map(|(_, value)| *value);
         match self.saves {
             Saves::All => Some(1.0),
             Saves::Half => Some(0.5),
-            Saves::Headroom => Some(1.0 - ratios.find(|ratio| *ratio > 0.0).unwrap_or(0.0).clamp(0.0, 1.0)),
+            Saves::Headroom => {
+                let compared = ratios.find(|ratio| *ratio > 0.0).unwrap_or(0.0);
+                Some(1.0 - compared.max(busiest.unwrap_or(0.0)).clamp(0.0, 1.0))
+            }
             Saves::Ratio => Some(ratios.next().unwrap_or(0.0).clamp(0.0, 1.0)),
             Saves::Unknown | Saves::Nothing => None,
         }
@@ -158,6 +183,7 @@ impl OperatorCondition {
             && (self.names.is_empty() || self.names.iter().any(is_named))
             && (self.units.is_empty() || self.units.iter().any(|unit| unit == kind.unit.name()))
             && (!self.rearranges || rearranges(trace, kind))
+            && (!self.computes || !COPIES.iter().any(|start| kind.op_type.starts_with(start)))
             && (self.dynamic.is_none() || trace.operators.dynamic()[kind.operator.index()] == self.dynamic)
             && (self.input_types.is_empty() || self.has_input_type(trace, kind.operator))
     }

@@ -26,8 +26,14 @@ struct Sequence {
     duration: f64,
     wait: f64,
     transfer: f64,
-    /// From the begins of first operators to the ends of last ones.
-    extent: f64,
+    /// The time between its operators in which nothing ran: other streams' work there is no part of it.
+    idle: f64,
+}
+
+impl Sequence {
+    fn extent(&self) -> f64 {
+        self.duration + self.idle
+    }
 }
 
 /// Sequences of two to ten operators that occur often, and mostly move data or wait.
@@ -50,7 +56,8 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         })
         .collect();
     let moves = ["mte2_ratio", "mte3_ratio"].map(|name| subject.metric(name));
-    let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(&moves, kernel)).collect();
+    let cube = subject.metric("mac_ratio");
+    let transfers: Vec<f64> = kernels.iter().map(|kernel| transfer(&moves, &cube, kernel)).collect();
     let total: f64 = kernels.iter().map(|kernel| kernel.time).sum();
     let inferences = subject.iterations as f64;
     let mut good: Vec<(&[u32], Sequence)> = Vec::new();
@@ -74,8 +81,8 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
                 sequence.wait += kernel.wait.unwrap_or_default().0 as f64;
                 sequence.transfer += kernel.time * transfer;
             }
-            let end = |kernel: &Kernel<'_>| kernel.start + kernel.duration;
-            sequence.extent += (end(&kernels[at + length - 1]) - kernels[at].start).0 as f64;
+            let idle = |kernel: &Kernel<'_>| kernel.wait.unwrap_or_default().0 as f64;
+            sequence.idle += kernels[at + 1..at + length].iter().map(idle).sum::<f64>();
         }
         for (window, sequence) in sequences {
             let moves = sequence.transfer >= rule.limit("transfer") * sequence.duration;
@@ -86,7 +93,7 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
             }
         }
     }
-    good.sort_by(|(a, one), (b, other)| other.extent.total_cmp(&one.extent).then(a.cmp(b)));
+    good.sort_by(|(a, one), (b, other)| other.extent().total_cmp(&one.extent()).then(a.cmp(b)));
     let mut names: Vec<(&str, u32)> = types.into_iter().collect();
     names.sort_by_key(|(_, number)| *number);
     let in_one = |time: f64| Nanoseconds((time / inferences) as i64);
@@ -95,10 +102,10 @@ pub(super) fn repeated(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         op_type: String::new(),
         // As of all evidence, the operators' own; waits before a sequence are no part of it.
         time: Some(in_one(sequence.duration)),
-        detail: match sequence.extent > sequence.duration {
+        detail: match sequence.idle > 0.0 {
             true => {
-                let extent = units::duration(in_one(sequence.extent));
-                format!("{}, {extent} from begin to end", often(sequence.times, subject))
+                let extent = units::duration(in_one(sequence.extent()));
+                format!("{}, {extent} with the idle time between them", often(sequence.times, subject))
             }
             false => often(sequence.times, subject),
         },
@@ -120,7 +127,9 @@ fn often(times: usize, subject: &Subject<'_>) -> String {
     }
 }
 
-/// The part of a kernel's time in which it moves data.
-fn transfer(moves: &[Metric<'_>], kernel: &Kernel<'_>) -> f64 {
-    moves.iter().filter_map(|ratio| ratio.of(kernel)).fold(0.0, f64::max)
+/// The part of a kernel's time in which it moves data for longer than it multiplies: data that the cube works on
+/// would be moved by a fused operator as well.
+fn transfer(moves: &[Metric<'_>], cube: &Metric<'_>, kernel: &Kernel<'_>) -> f64 {
+    let moved = moves.iter().filter_map(|ratio| ratio.of(kernel)).fold(0.0, f64::max);
+    (moved - cube.of(kernel).unwrap_or(0.0)).max(0.0)
 }

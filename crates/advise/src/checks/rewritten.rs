@@ -1,10 +1,12 @@
 //! Rules about graphs whose patterns are those of rewrites: they hold where the rewrites apply.
 
+use opscope_model::{ModelKind, Node};
 use opscope_rewrite::{NodeName, Place};
 
 use super::nodes::missing;
 use crate::condition::Means;
 use crate::condition::{MatchCondition, MatchSaves};
+use crate::graph::View;
 use crate::outcome::Outcome;
 use crate::places::Places;
 use crate::rewrites::{lacked, named, proposed};
@@ -28,6 +30,7 @@ pub(super) fn places<'s, 'm>(
 ) -> Option<Places<'s, 'm>> {
     subject.model?;
     let mut places = Places::new(subject, condition.means);
+    add_of_caffe(subject, rule, &mut places);
     let Some((rewrites, ids)) = subject.rewrites.as_ref().zip(named(&rule.auto)) else { return Some(places) };
     let ids = condition.only.as_deref().unwrap_or(ids);
     let mut found = rewrites.matches(ids, |name| rule.limits.get(name).copied());
@@ -38,6 +41,27 @@ pub(super) fn places<'s, 'm>(
         }
     }
     Some(places)
+}
+
+/// Adds normalisations of Caffe behind convolutions. Their blobs are constants whether or not the file of weights is
+/// there, but the reader has no values of them, without which no rewrite applies.
+fn add_of_caffe(subject: &Subject<'_>, rule: &Rule, places: &mut Places<'_, '_>) {
+    let Some(model) = subject.model.filter(|model| model.kind() == ModelKind::Caffe && rule.id == "G01")
+    else {
+        return;
+    };
+    let view = View::new(model);
+    let in_inference = |node: &Node<'_>| node.attributes.int("training_mode").unwrap_or(0) == 0;
+    for node in view.nodes().filter(|node| node.is("BatchNormalization") && in_inference(node)) {
+        let convolution = view.producer(&node, 0).filter(|before| {
+            ["Conv", "ConvTranspose", "Gemm"].iter().any(|op_type| before.is(op_type))
+                && view.readers(before).len() == 1
+        });
+        let Some(convolution) = convolution else { continue };
+        let changes = vec![node.name.to_owned(), convolution.name.to_owned()];
+        let detail = format!("goes into {}", convolution.name);
+        places.add_changed((node.name, node.op_type), &[node.name], changes, detail);
+    }
 }
 
 fn add(places: &mut Places<'_, '_>, place: &Place, condition: &MatchCondition) {
@@ -91,4 +115,38 @@ fn listed(nodes: &[&NodeName]) -> String {
         names.push(&more);
     }
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_model::Model;
+
+    use super::*;
+    use crate::advise;
+    use crate::settings::Settings;
+
+    #[test]
+    fn normalisations_of_caffe_behind_convolutions_are_found_without_their_weights() {
+        let network = |statistics: &str| {
+            format!(
+                "input: 'data' input_shape {{ dim: 1 dim: 3 dim: 8 dim: 8 }}
+                 layer {{ name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+                    convolution_param {{ num_output: 8 kernel_size: 3 }} }}
+                 layer {{ name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv'
+                    batch_norm_param {{ {statistics} }} }}
+                 layer {{ name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv'
+                    scale_param {{ bias_term: true }} }}"
+            )
+        };
+        let found = |statistics: &str| {
+            let model = Model::from_any_bytes(network(statistics).into_bytes().into()).unwrap();
+            let subject = Subject::new(None, Some(&model), None);
+            let findings = advise(&subject, &Settings::default()).findings.into_iter();
+            let evidence = findings.filter(|finding| finding.rule.id == "G01").flat_map(|it| it.evidence);
+            evidence.map(|item| format!("{} {}", item.name, item.detail)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(""), ["bn goes into conv"]);
+        assert_eq!(found("use_global_stats: true"), ["bn goes into conv"]);
+        assert_eq!(found("use_global_stats: false"), [""; 0], "it depends on the batch");
+    }
 }

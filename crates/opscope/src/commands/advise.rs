@@ -159,6 +159,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;
+    if let Some((model, path)) = model.as_ref().zip(model_path) {
+        profile::warn_of_model(model, path, terminal);
+    }
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let open = |path: &PathBuf| profile::open(path, Tell::Warnings, terminal);
     let sweep: Vec<Opened> = arguments.sweep.iter().map(open).collect::<anyhow::Result<_>>()?;
@@ -258,12 +261,18 @@ fn pages(arguments: &Arguments, settings: &Settings) -> anyhow::Result<String> {
     let language = opscope_say::chosen();
     let all = settings.apply_to(rules());
     let Some(id) = &arguments.explain else {
-        return Ok(report::list(&all, language));
+        return match arguments.json {
+            true => Ok(report::list_json(&all).to_text()?),
+            false => Ok(report::list(&all, language)),
+        };
     };
     if let Some(rule) =
         all.iter().find(|rule| rule.id.eq_ignore_ascii_case(id) || rule.name.eq_ignore_ascii_case(id))
     {
-        return Ok(of_rule(rule, language));
+        return match arguments.json {
+            true => Ok(report::explain_json(rule).to_text()?),
+            false => Ok(of_rule(rule, language)),
+        };
     }
     let near = all.iter().min_by_key(|rule| strsim::levenshtein(&rule.id, &id.to_ascii_uppercase()));
     let near = near.map_or(String::new(), |rule| say!("; did you mean {}?", rule.id));

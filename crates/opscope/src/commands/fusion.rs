@@ -13,6 +13,7 @@ use super::outputs::check_target;
 use super::run::ShapeArguments;
 use crate::converter_files::{ConverterArguments, ConverterFiles};
 use crate::exit::{Exit, UsageError};
+use crate::profile;
 use crate::report::fusion::{Answer, Fused};
 use crate::terminal::Terminal;
 
@@ -88,6 +89,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         path => path.as_deref(),
     };
     let model = path.map(Model::load).transpose()?;
+    if let Some((model, path)) = model.as_ref().zip(path) {
+        profile::warn_of_model(model, path, terminal);
+    }
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let chip = Chip::of(arguments, &files);
     let converted = model.as_ref().filter(|model| model.kind().is_ascend());
@@ -131,9 +135,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         opscope_files::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
         terminal.note(&say!("wrote the switch file {}", file.display()));
     }
+    let lost = model.as_ref().map(profile::losses_of_model).unwrap_or_default();
     let answer = Answer { found, fused, split, conversion, remarks, command };
     let text = match arguments.json {
-        true => answer.to_json()?.to_text()?,
+        true => answer.to_json()?.with_losses(lost).to_text()?,
         false => answer.to_text(arguments.all, terminal.width()),
     };
     terminal.print(&text)?;

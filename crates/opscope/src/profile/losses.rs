@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use opscope_analyze::{Overview, Scope, ScopeError};
+use opscope_model::Model;
 use opscope_open::Format;
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Loss, Severity, Trace};
@@ -169,5 +170,18 @@ pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
     }
     if more > 0 {
         terminal.warn(&say!("{name}: {more} more kinds of losses; 'opscope info {name}' lists them"));
+    }
+}
+
+/// The losses of a model, for a program.
+pub fn losses_of_model(model: &Model) -> Vec<Value> {
+    let losses = model.provenance().losses.iter();
+    losses.map(|loss| json!({ "kind": "model", "text": loss })).collect()
+}
+
+/// Warns of the losses of a model.
+pub fn warn_of_model(model: &Model, path: &Path, terminal: &Terminal) {
+    for loss in &model.provenance().losses {
+        terminal.warn(&format!("{}: {}", path.display(), printable(&sentence(loss))));
     }
 }

@@ -18,7 +18,9 @@ use opscope_trace::Trace;
 
 use crate::terminal::{StepBar, Terminal};
 
-pub use losses::{Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, warn};
+pub use losses::{
+    Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, losses_of_model, warn, warn_of_model,
+};
 pub use network::NetworkArguments;
 pub use opscope_open::check_presence;
 pub use opscope_open::raw::{

@@ -10,6 +10,7 @@ use opscope_trace::units;
 use serde::Serialize;
 
 use super::{Envelope, Table, TableColumn};
+use crate::profile::losses_of_model;
 use crate::terminal::{bold, dim, printable};
 
 /// How many rows of evidence are shown of each finding.
@@ -333,6 +334,34 @@ pub fn list(rules: &[Rule], language: Language) -> String {
     table.to_text(None)
 }
 
+/// All rules for programs.
+pub fn list_json(rules: &[Rule]) -> Envelope<serde_json::Value> {
+    let rules: Vec<serde_json::Value> = rules.iter().map(rule_json).collect();
+    Envelope::new(1, serde_json::json!({ "rules": rules }))
+}
+
+/// A rule for programs.
+pub fn explain_json(rule: &Rule) -> Envelope<serde_json::Value> {
+    Envelope::new(1, rule_json(rule))
+}
+
+fn rule_json(rule: &Rule) -> serde_json::Value {
+    serde_json::json!({
+        "id": rule.id,
+        "name": rule.name,
+        "title": rule.title,
+        "why": rule.why,
+        "advice": rule.advice,
+        "zh": rule.zh,
+        "auto": rule.auto,
+        "kind": rule.kind.name(),
+        "confidence": rule.confidence.name(),
+        "vendor": rule.vendor,
+        "source": rule.source,
+        "limits": rule.limits,
+    })
+}
+
 /// The rewrites for a finding: each with its places, and the command's options.
 fn rewrites_json(does: &Does) -> serde_json::Value {
     let rewrites: &[_] = if let Does::Rewrites(rewrites) = does { rewrites } else { &[] };
@@ -424,5 +453,26 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         not_run: &report.not_run,
         silenced: &report.silenced,
     };
-    Envelope::new(1, answer)
+    Envelope::new(1, answer).with_losses(subject.model.map(losses_of_model).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_advise::{Settings, advise};
+    use opscope_model::Model;
+
+    use super::*;
+
+    #[test]
+    fn the_losses_of_a_model_stand_in_the_answer_about_it() {
+        let network = "layer { name: 'data' type: 'Data' top: 'data' }
+            layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+                convolution_param { num_output: 8 kernel_size: 3 } }";
+        let model = Model::from_any_bytes(network.as_bytes().to_vec().into()).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let found = advise(&subject, &Settings::default());
+        let answer = serde_json::to_value(to_json(&subject, &found)).unwrap();
+        let text = answer["losses"][0]["text"].as_str().unwrap();
+        assert!(text.contains("sizes are not known"), "{text}");
+    }
 }

@@ -28,9 +28,11 @@ impl<Answer: Serialize> Envelope<Answer> {
         Self { schema_version, program, program_version, answer, losses: Vec::new() }
     }
 
-    /// The same answer about some profiles.
+    /// The same answer about some profiles, whose losses come before those that it has.
     pub fn about<'a>(self, profiles: impl IntoIterator<Item = &'a Opened>) -> Self {
-        self.with_losses(profiles.into_iter().flat_map(Opened::losses).collect())
+        let of_profiles = profiles.into_iter().flat_map(Opened::losses);
+        let losses = of_profiles.chain(self.losses).collect();
+        Self { losses, ..self }
     }
 
     /// The same answer with what was lost of what it is about.

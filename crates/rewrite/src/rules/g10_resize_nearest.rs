@@ -1,6 +1,6 @@
 //! G10: a linear or cubic Resize takes the nearest element instead, which is another function.
 
-use crate::draft::{Draft, Edit, NodeIndex};
+use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::info::{Exactness, Info, Use};
 use crate::node::NodeExt;
 use crate::rewrite::Rewrite;
@@ -34,6 +34,9 @@ impl Rewrite for ResizeNearest {
         if !["linear", "cubic"].contains(&mode) || cropped {
             return None;
         }
+        if interpolates_nothing(draft, resize).unwrap_or(false) {
+            return None;
+        }
         let mut edit = Edit::new("nearest");
         edit.remove(resize).because(format!("mode {mode}"));
         let nearest = resize.proto.clone().text("mode", "nearest");
@@ -41,6 +44,13 @@ impl Rewrite for ResizeNearest {
         edit.add(nearest);
         Some(edit)
     }
+}
+
+/// Whether each axis keeps its size or has a single element, so that each element is copied; `None` where the sizes
+/// aren't known.
+fn interpolates_nothing(draft: &Draft<'_>, resize: NodeView<'_>) -> Option<bool> {
+    let (from, to) = (draft.dims(resize.input(0))?, draft.dims(resize.output(0))?);
+    Some(from.len() == to.len() && from.iter().zip(&to).all(|(from, to)| from == to || *from == 1))
 }
 
 #[cfg(test)]
@@ -69,5 +79,16 @@ mod tests {
         refuses("G10", &resize(""));
         refuses("G10", &resize(" mode=\"nearest\""));
         refuses("G10", &resize(" mode=\"linear\" coordinate_transformation_mode=\"tf_crop_and_resize\""));
+    }
+
+    #[test]
+    fn copies_and_broadcasts_stay() {
+        let text = |sizes: &str, scales: &str| {
+            let resize = "y = Resize(x, _, s) mode=\"linear\"; output y";
+            format!("input x f32[{sizes}]; const s f32[4] {scales}; {resize}")
+        };
+        refuses("G10", &text("1,2,3,3", "1 1 1 1"));
+        refuses("G10", &text("1,2,1,1", "1 1 33 33"));
+        refuses("G10", &text("1,2,1,3", "1 1 33 1"));
     }
 }

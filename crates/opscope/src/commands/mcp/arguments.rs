@@ -313,7 +313,7 @@ pub struct WindowArguments {
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "i64")]
     pub to_ns: Option<i64>,
-    /// The window of this iteration, by its number from 1, in place of times
+    /// The window of this iteration in place of times, by its number in the file, or from 1 where that tells none
     #[serde(default, deserialize_with = "some")]
     #[schemars(with = "u32")]
     pub iteration: Option<u32>,
