@@ -67,6 +67,7 @@ mod recording;
 mod roofline;
 mod run_tables;
 mod scope;
+mod side_by_side;
 pub mod signature;
 mod stated;
 mod statistics;

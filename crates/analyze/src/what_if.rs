@@ -2,15 +2,16 @@
 //!
 //! Tasks run again on paper: each when the one before it on its stream has ended and, where the
 //! profile tells which values operators read and write, when those are there. The operators of a
-//! changed type take more or less time, and the end of the last task moves. Time between
-//! operators stays as it was measured (Amdahl's law).
+//! changed type take more or less time, and the end of the last task moves. Where several streams
+//! ran and no values are told, tasks stay where they lay beside one another. Time between operators
+//! stays as it was measured (Amdahl's law).
 
 use std::collections::HashMap;
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StreamId, StringId, TaskId, Trace};
 
 use crate::kind::kind;
-use crate::{Latencies, Measured, work_times};
+use crate::{Latencies, Measured, side_by_side, work_times};
 
 /// A change to the operators of a profile. Operators are named by their type, in any engine's
 /// spelling, or by their own name.
@@ -77,8 +78,8 @@ impl Edit {
 pub enum Basis {
     /// The profile has one stream: the sum of its tasks.
     SerialSum,
-    /// Several streams without dependencies: each stream's own sum, of which the longest counts.
-    LongestStream,
+    /// Several streams without dependencies: tasks stay beside those that they ran beside.
+    SideBySide,
     /// Streams and the values that operators read and write.
     CriticalPath,
 }
@@ -88,8 +89,9 @@ impl Basis {
     pub fn text(self) -> &'static str {
         match self {
             Self::SerialSum => "the serial sum of the only stream",
-            Self::LongestStream => {
-                "the serial sum of each stream, because the profile records no dependencies"
+            Self::SideBySide => {
+                "the time in which something ran: the profile records no dependencies, so tasks stay beside \
+                 those of other streams that they ran beside"
             }
             Self::CriticalPath => "the critical path through streams and the values between operators",
         }
@@ -99,8 +101,11 @@ impl Basis {
 /// The time of an inference after some changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The measured time of an average inference.
+    /// The measured time of an average inference; where the profile knows none, that of all that it recorded,
+    /// without the time between operators.
     pub measured: Nanoseconds,
+    /// Whether the profile knows inferences.
+    pub is_of_inference: bool,
     /// The predicted one.
     pub predicted: Nanoseconds,
     /// The source of the order of tasks.
@@ -156,6 +161,7 @@ struct Before<'t> {
     times: Vec<f64>,
     /// How many inferences they are of.
     count: usize,
+    knows_inferences: bool,
     basis: Basis,
     /// The time of all inferences together.
     simulated: f64,
@@ -170,7 +176,8 @@ impl<'t> Before<'t> {
             .sort_by_key(|(task, _)| (trace.tasks.stream()[task.index()], trace.tasks.start()[task.index()]));
         let (tasks, times): (Vec<TaskId>, Vec<f64>) = timed.into_iter().unzip();
         let (basis, simulated) = simulate(trace, &tasks, &times);
-        Self { trace, tasks, times, count: measured.count(), basis, simulated }
+        let knows_inferences = !measured.iterations.is_empty();
+        Self { trace, tasks, times, count: measured.count(), knows_inferences, basis, simulated }
     }
 
     fn of_one(&self, sum: f64) -> i64 {
@@ -186,6 +193,7 @@ impl<'t> Before<'t> {
         Prediction {
             measured: Nanoseconds(measured),
             predicted: Nanoseconds(predicted),
+            is_of_inference: self.knows_inferences || whole > 0,
             basis: self.basis,
             edits: Vec::new(),
         }
@@ -277,7 +285,7 @@ fn simulate(trace: &Trace, tasks: &[TaskId], times: &[f64]) -> (Basis, f64) {
 fn basis_of(a: Basis, b: Basis) -> Basis {
     match (a, b) {
         (Basis::CriticalPath, _) | (_, Basis::CriticalPath) => Basis::CriticalPath,
-        (Basis::LongestStream, _) | (_, Basis::LongestStream) => Basis::LongestStream,
+        (Basis::SideBySide, _) | (_, Basis::SideBySide) => Basis::SideBySide,
         _ => Basis::SerialSum,
     }
 }
@@ -308,12 +316,11 @@ fn simulate_one(trace: &Trace, tasks: &[TaskId], times: &[f64], places: &[usize]
         streams.insert(stream, end);
         last = last.max(end);
     }
-    let basis = match (streams.len(), depends) {
-        (0 | 1, _) => Basis::SerialSum,
-        (_, true) => Basis::CriticalPath,
-        (_, false) => Basis::LongestStream,
-    };
-    (basis, last)
+    match (streams.len(), depends) {
+        (0 | 1, _) => (Basis::SerialSum, last),
+        (_, true) => (Basis::CriticalPath, last),
+        (_, false) => (Basis::SideBySide, side_by_side::time(trace, tasks, times, places)),
+    }
 }
 
 /// The types of a profile, for whoever misspelled one.
@@ -425,7 +432,21 @@ mod tests {
         let trace = profile(&[("Conv", 0, 0, 100, "", ""), ("Copy", 1, 0, 60, "", "")]);
         let prediction = predict(&trace, &[Edit::Remove("Copy".to_owned())]).unwrap();
         assert_eq!(prediction.predicted, prediction.measured);
-        assert_eq!(prediction.basis, Basis::LongestStream);
+        assert_eq!(prediction.basis, Basis::SideBySide);
+        let longer = predict(&trace, &[Edit::Remove("Conv".to_owned())]).unwrap();
+        assert_eq!(longer.predicted, Nanoseconds(60));
+    }
+
+    #[test]
+    fn streams_that_take_turns_save_what_goes_from_either() {
+        let rows =
+            [("Send", 1, 0, 300, "", ""), ("MatMul", 0, 300, 14, "", ""), ("Send", 1, 314, 20, "", "")];
+        let trace = profile(&rows);
+        for (what, left) in [("MatMul", 320), ("Send", 14)] {
+            let prediction = predict(&trace, &[Edit::Remove(what.to_owned())]).unwrap();
+            assert_eq!((prediction.measured, prediction.predicted), (Nanoseconds(334), Nanoseconds(left)));
+            assert!(!prediction.is_of_inference);
+        }
     }
 
     #[test]

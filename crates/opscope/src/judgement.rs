@@ -12,6 +12,8 @@ pub struct Facts {
     pub before: Option<Nanoseconds>,
     /// The time of an inference now.
     pub after: Nanoseconds,
+    /// Whether they are times of inferences; otherwise they are of all that was recorded.
+    pub are_inferences: bool,
     /// The change and the interval in which it lies.
     pub change: Option<(f64, Option<(f64, f64)>)>,
     /// The interval of the candidate's time, in milliseconds.
@@ -156,7 +158,10 @@ fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
         all.push(Condition {
             name: say!("no more than {limit} ms"),
             outcome: judge(facts.after_interval.unwrap_or((after, after)), limit),
-            detail: format!("{after:.3} ms{bounds}"),
+            detail: match facts.are_inferences {
+                true => format!("{after:.3} ms{bounds}"),
+                false => say!("{after:.3} ms in all that was recorded"),
+            },
         });
     }
     all

@@ -35,6 +35,9 @@ fn a_regression_beyond_the_limit_fails_and_one_within_it_passes() {
         "{}",
         failed.stdout
     );
+    assert!(failed.stdout.contains("not each side knows inferences"), "{}", failed.stdout);
+    let alone = place.done(&["check", "--candidate", "op_summary_a.csv", "--target-ms", "2"]).stdout;
+    assert!(alone.contains("in all that was recorded") && !alone.contains("each inference"), "{alone}");
     let passed = place.done(&[&arguments[..], &["--max-regression", "10%"]].concat());
     assert!(passed.stdout.contains("| no more than 10 % slower | passed | +8.0 % |"), "{}", passed.stdout);
 }

@@ -32,9 +32,11 @@ fn the_time_of_what_goes_is_taken_off_the_serial_sum() {
         (number(&removed, "/measured_ns"), number(&removed, "/predicted_ns")),
         (1_200_000.0, 1_000_000.0)
     );
+    assert_eq!(removed["of_inference"], false);
     let fuse =
         ["whatif", "op_summary_1.csv", "--fuse", "Conv+BatchNormalization+Relu", "--scale", "conv1=0.5"];
     let answer = place.done(&fuse);
+    assert!(answer.stdout.contains("knows no inferences") && !answer.stdout.contains("each inference"));
     for text in ["predicted", "1.20 ms", "500 us", "a prediction, not a measurement", "serial sum"] {
         let plain = answer.stdout.replace('µ', "u");
         assert!(plain.contains(text), "no {text} in\n{plain}");

@@ -236,6 +236,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
     Ok(Some(Facts {
         before: Some(before),
         after,
+        are_inferences: true,
         change: Some((change(speed.median), Some(interval))),
         after_interval: Some((ms(interval.0), ms(interval.1))),
         different_models: None,
@@ -281,6 +282,7 @@ fn compare(before: &Trace, after: &Trace) -> anyhow::Result<Facts> {
     Ok(Facts {
         before: Some(comparison.before),
         after: comparison.after,
+        are_inferences: are_inferences(&comparison, [before, after]),
         change: comparison
             .relative_change()
             .map(|change| (comparison.difference.map_or(change, |it| it.change), interval)),
@@ -289,6 +291,18 @@ fn compare(before: &Trace, after: &Trace) -> anyhow::Result<Facts> {
         different_models,
         sides: Vec::new(),
     })
+}
+
+/// Whether the times that are compared are those of inferences. Where a side knows none, its operators' time is of
+/// all that it recorded, and grows with how long that was.
+fn are_inferences(comparison: &Comparison<'_>, sides: [&Trace; 2]) -> bool {
+    use opscope_analyze::Basis;
+    let is_known = match comparison.basis {
+        Basis::Iterations | Basis::Unrecorded | Basis::ExecuteCalls => true,
+        Basis::OperatorTime => sides.iter().all(|trace| !trace.iterations.is_empty()),
+        Basis::Range | Basis::Nothing => false,
+    };
+    is_known && !comparison.whole_profiles
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {

@@ -12,9 +12,14 @@ pub fn to_markdown(judgement: &Judgement) -> String {
     let facts = &judgement.facts;
     let mut text = say!("### opscope check: {}\n\n", word(judgement.outcome().name()));
     let after = units::duration(facts.after);
-    text.push_str(&match facts.before {
-        Some(before) => say!("{} → **{after}** for each inference\n\n", units::duration(before)),
-        None => say!("**{after}** for each inference\n\n"),
+    text.push_str(&match (facts.before, facts.are_inferences) {
+        (Some(before), true) => say!("{} → **{after}** for each inference\n\n", units::duration(before)),
+        (Some(before), false) => say!(
+            "{} → **{after}** in all that was recorded; not each side knows inferences\n\n",
+            units::duration(before)
+        ),
+        (None, true) => say!("**{after}** for each inference\n\n"),
+        (None, false) => say!("**{after}** in all that was recorded; the profile knows no inferences\n\n"),
     });
     text.push_str(&conditions(judgement).to_markdown());
     for line in facts.lines.iter().cloned().chain(judgement.doubts()) {
@@ -45,6 +50,7 @@ pub fn to_json(judgement: &Judgement) -> Envelope<Value> {
         "outcome": judgement.outcome().name(),
         "before_ns": facts.before.map(|before| before.0),
         "after_ns": facts.after.0,
+        "of_inference": facts.are_inferences,
         "change": change,
         "interval": interval.flatten().map(|(low, high)| [low, high]),
         "conditions": conditions(judgement).to_json(),

@@ -27,7 +27,16 @@ pub fn to_text(edits: &[Edit], prediction: &Prediction) -> String {
         let (edit, operators) = (edit.text(), count(*operators, "operator"));
         let edit = sentence(&edit);
         let (edit, time) = (printable(&edit), units::duration(*time));
-        text.push_str(&say!("  {edit}: {operators}, {time} of each inference\n"));
+        text.push_str(&match prediction.is_of_inference {
+            true => say!("  {edit}: {operators}, {time} of each inference\n"),
+            false => say!("  {edit}: {operators}, {time} of the whole profile\n"),
+        });
+    }
+    if !prediction.is_of_inference {
+        let of = word(
+            "the profile knows no inferences: times are of all its operators, without what lies between",
+        );
+        text.push_str(&format!("{}\n", dim(of)));
     }
     let basis = say!("a prediction, not a measurement; by {}", sentence(prediction.basis.text()));
     text.push_str(&format!("{}\n", dim(&basis)));
@@ -43,6 +52,7 @@ pub fn to_json(edits: &[Edit], prediction: &Prediction) -> Envelope<Value> {
         .collect();
     let answer = json!({
         "kind": "prediction",
+        "of_inference": prediction.is_of_inference,
         "measured_ns": prediction.measured.0,
         "predicted_ns": prediction.predicted.0,
         "basis": sentence(prediction.basis.text()),
