@@ -5,12 +5,14 @@
 //! 2. Of what is left, those of the same name and a type of the same kind; where a profile has no types,
 //!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
 //!    operators whose shapes don't contradict: engines number operators through, so that a name may
-//!    stand for another operator in each profile.
+//!    stand for another operator in each profile. Then fused ones that are named by a node, with that and its like (see
+//!    `fused_names`).
 //! 3. Operators behind a matched one, of which the other side has nothing more, were merged into it when
 //!    operators of their kind are fused into their predecessor, and neither shapes nor the model that ran
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
 //! 4. Operators that are then left are matched by type in the order in which they ran, first with those
-//!    that have outputs of the same shapes.
+//!    that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
+//!    and weights of the same size go before.
 //! 5. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;
@@ -20,11 +22,12 @@ use opscope_trace::{Nanoseconds, Trace};
 
 use super::absorb::{Fate, absorb};
 use super::feeding::join_feeding;
+use super::fused_names::by_fused_name;
 use super::group::{Group, Member};
 use super::node_names::NodeNames;
 use super::side::{Row, Side};
 use super::sources::Sources;
-use super::texts::{KindId, TextId, Texts, Which};
+use super::texts::{KindId, TextId, Texts, Which, of_any_group};
 use crate::elements::shapes_agree;
 
 /// An operator of one profile, as it is aligned.
@@ -33,6 +36,8 @@ pub(super) struct Entry {
     pub kind: KindId,
     /// The number of its outputs' shapes, where they are known.
     shapes: Option<u32>,
+    /// The elements of its weights, where the shapes are those of models.
+    weights: u64,
 }
 
 /// The numbers of the shapes of outputs; those of both profiles are numbered together.
@@ -44,6 +49,8 @@ pub(super) struct Entries {
     pub after: Vec<Entry>,
     /// Whether both profiles have types of operators, and not only names that stand in.
     typed: bool,
+    /// Whether the shapes are those of the models, because no profile tells any.
+    are_of_models: bool,
 }
 
 impl Entries {
@@ -98,13 +105,17 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let mut groups = Groups { before: vec![None; a.rows.len()], after: vec![None; b.rows.len()], count: 0 };
     by_origin([a, b], names, &mut texts, &mut groups);
     let mut shapes = Shapes::new();
-    let entries = Entries {
+    let mut entries = Entries {
         before: entries(a, Which::Before, &mut texts, &mut shapes),
         after: entries(b, Which::After, &mut texts, &mut shapes),
         typed: [a, b].iter().all(|side| side.rows.iter().any(|row| row.op_type != row.name)),
+        are_of_models: false,
     };
+    take_sizes_of_models([a, b], names, &mut entries);
+    let entries = entries;
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     by_name(&entries, texts.count(), &mut groups);
+    by_fused_name([a, b], &mut groups);
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
     let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
     join_feeding([a, b], &sources, fate, &mut groups);
@@ -113,11 +124,14 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     // Copies between layouts are each engine's own, wherever it wants them.
     let is_copy: Vec<bool> = texts.kinds().iter().map(|kind| kind == COPY).collect();
     let key = |entry: &Entry| (!is_copy[entry.kind.index()]).then_some(entry.kind);
+    if entries.are_of_models {
+        by_order(&entries, |entry| Some((key(entry)?, entry.shapes?, entry.weights)), &mut groups);
+    }
     by_order(&entries, |entry| Some((key(entry)?, entry.shapes?)), &mut groups);
     let of_equal_shapes = groups.count;
     by_order(&entries, key, &mut groups);
     let (mut agreeing, mut contradicting) = (vec![true; of_equal_shapes], vec![false; of_equal_shapes]);
-    for fit in fits([a, b], &groups, of_equal_shapes) {
+    for fit in fits([a, b], &entries, &groups, of_equal_shapes) {
         agreeing.push(fit == Some(true));
         contradicting.push(fit == Some(false));
     }
@@ -140,33 +154,66 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
 }
 
 /// Whether the shapes of the pairs from a group on agree, where both sides tell them.
-fn fits([a, b]: [&Side<'_>; 2], groups: &Groups, first: usize) -> Vec<Option<bool>> {
+fn fits([a, b]: [&Side<'_>; 2], entries: &Entries, groups: &Groups, first: usize) -> Vec<Option<bool>> {
     let mut pairs = vec![(None, None); groups.count - first];
     let pair_of = |group: &Option<usize>| group.and_then(|group| group.checked_sub(first));
-    for (row, group) in a.rows.iter().zip(&groups.before) {
+    for (place, group) in groups.before.iter().enumerate() {
         if let Some(pair) = pair_of(group) {
-            pairs[pair].0 = row.operator;
+            pairs[pair].0 = Some(place);
         }
     }
-    for (row, group) in b.rows.iter().zip(&groups.after) {
+    for (place, group) in groups.after.iter().enumerate() {
         if let Some(pair) = pair_of(group) {
-            pairs[pair].1 = row.operator;
+            pairs[pair].1 = Some(place);
         }
     }
-    pairs.into_iter().map(|(own, other)| shapes_agree((a.trace, own?), (b.trace, other?))).collect()
+    let fit = |(before, after): (Option<usize>, Option<usize>)| {
+        let (before, after) = (before?, after?);
+        if entries.are_of_models {
+            return Some(entries.before[before].shapes? == entries.after[after].shapes?);
+        }
+        shapes_agree((a.trace, a.rows[before].operator?), (b.trace, b.rows[after].operator?))
+    };
+    pairs.into_iter().map(fit).collect()
 }
 
 fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
     let entry = |row: &Row<'_>| {
         let op_type = texts.id(which, row.op_type);
         let next = shapes.len() as u32;
+        let (name, spelled) = (side.trace.strings.get(row.name), side.trace.strings.get(row.op_type));
+        // Where no types are told, as at the profiler's level 0, the name stands for it.
+        let spelled = of_any_group(spelled).map_or(spelled, |(kind, _)| kind);
         Entry {
-            name: texts.id(which, row.name),
-            kind: texts.kind(op_type, side.trace.strings.get(row.op_type)),
+            name: match of_any_group(name) {
+                Some((_, of_any)) => texts.piece(of_any),
+                None => texts.id(which, row.name),
+            },
+            kind: texts.kind(op_type, spelled),
             shapes: output_shapes(side.trace, row).map(|of_row| *shapes.entry(of_row).or_insert(next)),
+            weights: 0,
         }
     };
     side.rows.iter().map(entry).collect()
+}
+
+/// Takes the sizes of outputs from the models that ran, where neither profile tells shapes.
+fn take_sizes_of_models([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mut Entries) {
+    let are_told = entries.before.iter().chain(&entries.after).any(|entry| entry.shapes.is_some());
+    if are_told || names.iter().any(|names| names.nodes.is_empty()) {
+        return;
+    }
+    entries.are_of_models = true;
+    let mut numbers: HashMap<&[u64], u32> = HashMap::new();
+    for (side, names, entries) in [(a, names[0], &mut entries.before), (b, names[1], &mut entries.after)] {
+        for (row, entry) in side.rows.iter().zip(entries) {
+            let node = names.nodes.get(side.trace.strings.get(row.name));
+            let Some(node) = node.filter(|node| !node.sizes.is_empty()) else { continue };
+            let next = numbers.len() as u32;
+            entry.shapes = Some(*numbers.entry(&node.sizes).or_insert(next));
+            entry.weights = node.weights;
+        }
+    }
 }
 
 /// The shapes of all outputs of an operator that has some, if every dimension is known.

@@ -12,6 +12,7 @@ mod align;
 mod change_family;
 mod extent;
 mod feeding;
+mod fused_names;
 mod group;
 mod node_names;
 mod noise;

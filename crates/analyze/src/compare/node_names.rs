@@ -20,6 +20,10 @@ pub struct ModelNode {
     pub op_type: String,
     /// The names of the nodes of that model from which its inputs come.
     pub sources: Vec<String>,
+    /// The sizes of its first output in rising order, which is the same in all layouts; empty where some are unknown.
+    pub sizes: Vec<u64>,
+    /// The elements of the largest stored value that it reads.
+    pub weights: u64,
 }
 
 impl NodeNames {

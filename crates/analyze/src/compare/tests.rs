@@ -65,6 +65,54 @@ fn what_a_convolution_took_in_is_told_as_merged() {
 }
 
 #[test]
+fn sizes_in_the_models_go_before_the_order_and_tell_other_networks() {
+    let a = profile(&[("c1", "Conv", "", 50), ("c2", "Conv", "", 30)]);
+    let b = profile(&[("k2", "Conv", "", 30), ("k1", "Conv", "", 50)]);
+    let names = |nodes: &[(&str, [u64; 3], u64)]| NodeNames {
+        nodes: nodes
+            .iter()
+            .map(|(name, sizes, weights)| {
+                let node =
+                    ModelNode { op_type: "Conv".to_owned(), sizes: sizes.to_vec(), ..Default::default() };
+                ((*name).to_owned(), ModelNode { weights: *weights, ..node })
+            })
+            .collect(),
+        ..NodeNames::default()
+    };
+    let of_a = names(&[("c1", [1, 8, 16], 27), ("c2", [1, 8, 16], 64)]);
+    let of_b = names(&[("k1", [1, 8, 16], 27), ("k2", [1, 8, 16], 64)]);
+    let comparison = Comparison::joined(&a, &b, [&of_a, &of_b]);
+    assert_eq!(stories(&comparison), ["Conv same 0", "Conv same 0"], "by their weights");
+    assert_eq!(comparison.kinship(), Kinship::SameModel);
+    let other = names(&[("k1", [1, 9, 99], 1), ("k2", [1, 9, 77], 2)]);
+    assert_eq!(Comparison::joined(&a, &b, [&of_a, &other]).kinship(), Kinship::DifferentModels);
+}
+
+#[test]
+fn an_operator_that_is_named_by_a_node_and_its_fusion_was_made_of_that_node() {
+    let apart = profile(&[
+        ("/0/Conv", "Conv", "", 100),
+        ("/0/act/Sigmoid", "Sigmoid", "", 40),
+        ("/0/act/Mul", "Mul", "", 30),
+        ("/1/Conv", "Conv", "", 80),
+    ]);
+    let fused = profile(&[
+        ("/0/Conv_output_0_nchwc", "Conv", "", 90),
+        ("/0/act/Mul/QuickGeluFusion/", "QuickGelu", "", 20),
+        ("/1/Conv_output_0_nchwc", "Conv", "", 80),
+    ]);
+    let comparison = Comparison::of(&apart, &fused);
+    assert_eq!(
+        stories(&comparison),
+        ["Sigmoid + Mul became QuickGelu -50", "Conv faster -10", "Conv same 0"]
+    );
+    assert_eq!(comparison.matched, (1.0, 1.0));
+    assert!(
+        stories(&Comparison::of(&fused, &apart)).contains(&"QuickGelu became Sigmoid + Mul 50".to_owned())
+    );
+}
+
+#[test]
 fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
     let before = profile(&[("conv1", "Conv", "", 50), ("relu1", "Relu", "", 20), ("conv2", "Conv", "", 30)]);
     // The order is another one.
@@ -348,7 +396,10 @@ fn an_operator_takes_in_one_of_a_kind_unless_a_model_tells_of_more() {
 fn model(nodes: &[(&str, &str, &str)]) -> NodeNames {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
     let node = |&(name, op_type, sources): &(&str, &str, &str)| {
-        (name.to_owned(), ModelNode { op_type: op_type.to_owned(), sources: words(sources) })
+        (
+            name.to_owned(),
+            ModelNode { op_type: op_type.to_owned(), sources: words(sources), ..Default::default() },
+        )
     };
     NodeNames { nodes: nodes.iter().map(node).collect(), ..NodeNames::default() }
 }
@@ -503,4 +554,20 @@ fn empty_profiles_compare_as_nothing() {
     let comparison = Comparison::of(&nothing, &nothing);
     assert_eq!((comparison.basis, comparison.speed_up()), (Basis::Nothing, None));
     assert!(!comparison.is_of_different_models());
+}
+
+#[test]
+fn collectives_are_the_same_whatever_number_their_group_has_in_a_run() {
+    let run = |group: u32, typed: bool| {
+        let names = [0, 1].map(|number| format!("hcom_allReduce__{group}_{number}_1"));
+        let of = |name: &'static str| if typed { "hcom_allReduce_" } else { name };
+        let [first, second] = names.map(|name| &*name.leak());
+        profile(&[(first, of(first), "", 100), ("Mul", "Mul", "", 10), (second, of(second), "", 90)])
+    };
+    for other in [run(577, false), run(577, true)] {
+        let own = run(576, false);
+        let comparison = Comparison::of(&own, &other);
+        assert_eq!(comparison.matched, (1.0, 1.0), "{:?}", stories(&comparison));
+        assert_eq!(comparison.kinship(), Comparison::of(&own, &own).kinship());
+    }
 }

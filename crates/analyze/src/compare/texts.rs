@@ -1,5 +1,6 @@
 //! The text of two profiles, numbered together.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use opscope_trace::{StringId, StringTable};
@@ -42,7 +43,7 @@ pub(super) struct Texts<'t> {
     /// The numbers of B's text.
     of_after: Vec<TextId>,
     /// Pieces of names that no table holds by themselves.
-    pieces: HashMap<&'t str, TextId>,
+    pieces: HashMap<Cow<'t, str>, TextId>,
     kinds: Kinds,
 }
 
@@ -86,11 +87,12 @@ impl<'t> Texts<'t> {
     }
 
     /// The number of a piece of a name.
-    pub fn piece(&mut self, piece: &'t str) -> TextId {
-        if let Some(id) = self.before.lookup(piece) {
+    pub fn piece(&mut self, piece: impl Into<Cow<'t, str>>) -> TextId {
+        let piece = piece.into();
+        if let Some(id) = self.before.lookup(&piece) {
             return self.id(Which::Before, id);
         }
-        if let Some(id) = self.after.lookup(piece) {
+        if let Some(id) = self.after.lookup(&piece) {
             return self.id(Which::After, id);
         }
         let next = TextId((self.before.len() + self.after.len() + self.pieces.len()) as u32);
@@ -118,6 +120,17 @@ impl<'t> Texts<'t> {
     }
 }
 
+/// The type of a collective operation of HCCL, and its name without the number of its group: that is another in each
+/// run of one program (`hcom_allReduce__576_0_1`, and behind an `@` in later releases).
+pub(super) fn of_any_group(name: &str) -> Option<(&str, String)> {
+    let (kind, rest) = name.strip_prefix("hcom_")?.split_once("__")?;
+    let op_type = &name[..name.len() - rest.len() - 1];
+    let (group, number) = rest.split('@').next()?.split_once('_')?;
+    let is_numbered =
+        !kind.is_empty() && !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit());
+    is_numbered.then(|| (op_type, format!("{op_type}_*_{number}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +148,15 @@ mod tests {
         assert_eq!(texts.piece("piece"), new);
         assert!(new.index() < texts.count());
         assert_ne!(texts.piece("another"), new);
+    }
+
+    #[test]
+    fn only_the_number_of_a_group_is_left_out_of_a_collectives_name() {
+        let of = |name| of_any_group(name).map(|(kind, name)| format!("{kind} {name}"));
+        let known = Some("hcom_allReduce_ hcom_allReduce__*_0_1".to_owned());
+        assert_eq!(of("hcom_allReduce__576_0_1"), known);
+        assert_eq!(of("hcom_allReduce__612_0_1@5862276093215481612"), known);
+        assert_eq!((of("hcom_allReduce_"), of("conv__5_1"), of("hcom_send__x_1")), (None, None, None));
     }
 
     #[test]

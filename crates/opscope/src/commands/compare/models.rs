@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
-use opscope_model::{Model, NodeId, Pairing};
+use opscope_model::{Bindings, Model, NodeId, Pairing, Shapes};
 use opscope_say::say;
 use opscope_trace::Trace;
 use serde_json::{Value, json};
@@ -170,6 +170,8 @@ fn names_told(model: Option<&Model>) -> NodeNames {
 /// The nodes of a model by name, each with those that come before it.
 fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
     let graph = model.graph();
+    let shapes = Shapes::infer(model, &Bindings::new()).ok();
+    let dims_of = |value| shapes.as_ref()?.get(value)?.known_dims();
     let mut nodes: HashMap<String, ModelNode> = HashMap::new();
     for node in graph.nodes() {
         let producers = node.reads().filter_map(|value| graph.value(value).producer);
@@ -177,6 +179,12 @@ fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
         let known = nodes.entry(node.name.to_owned()).or_default();
         known.op_type = node.op_type.to_owned();
         known.sources.extend(sources);
+        known.sizes = node.output(0).and_then(dims_of).unwrap_or_default();
+        known.sizes.sort_unstable();
+        let stored = node.inputs.iter().flatten().filter(|input| graph.value(**input).is_stored());
+        let elements = stored
+            .filter_map(|input| dims_of(*input)?.iter().try_fold(1, |all: u64, size| all.checked_mul(*size)));
+        known.weights = elements.max().unwrap_or(0);
     }
     nodes
 }

@@ -1,0 +1,60 @@
+//! Operators that an engine fused, and named by a node of the model: ONNX Runtime calls them by that node's name with
+//! the fusion's behind it, such as `/act/Mul/QuickGeluFusion/`.
+
+use std::collections::HashMap;
+
+use super::align::Groups;
+use super::side::{Row, Side};
+use crate::kind::kind;
+
+/// The kinds of which a fused operator is made, the last one that of the node by which it is named.
+const PARTS: [(&str, &[&str]); 1] = [("quickgelu", &["sigmoid", "mul"])];
+
+/// Joins operators that one side fused with those of the other that they were made of, where nothing else joined them.
+pub(super) fn by_fused_name(sides: [&Side<'_>; 2], groups: &mut Groups) {
+    for (side, other) in [(1, 0), (0, 1)] {
+        let mut named: HashMap<&str, usize> = HashMap::new();
+        for (place, row) in sides[other].rows.iter().enumerate() {
+            if groups.of(other)[place].is_none() {
+                named.entry(text_of(sides[other], row).0).or_insert(place);
+            }
+        }
+        for (place, row) in sides[side].rows.iter().enumerate() {
+            let (name, op_type) = text_of(sides[side], row);
+            let Some(found) = node_of(name).filter(|_| groups.of(side)[place].is_none()) else { continue };
+            let Some(last) = named.remove(found) else { continue };
+            match side {
+                0 => groups.pair(place, last),
+                _ => groups.pair(last, place),
+            }
+            let Some(group) = groups.of(side)[place] else { continue };
+            for part in parts_before(sides[other], last, &kind(op_type)) {
+                if groups.of(other)[part].is_none() {
+                    groups.set(other, part, group);
+                }
+            }
+        }
+    }
+}
+
+/// The node by which a fused operator is named.
+fn node_of(name: &str) -> Option<&str> {
+    let (node, fusion) = name.strip_suffix('/')?.rsplit_once('/')?;
+    (fusion.ends_with("Fusion") && !node.is_empty()).then_some(node)
+}
+
+/// The operators right before the last one of which one of a kind is made, where they and that are of the kinds of its
+/// parts.
+fn parts_before(side: &Side<'_>, last: usize, fused: &str) -> std::ops::Range<usize> {
+    let none = last..last;
+    let Some((_, parts)) = PARTS.iter().find(|(kind, _)| *kind == fused) else { return none };
+    let Some(first) = (last + 1).checked_sub(parts.len()) else { return none };
+    let rows = side.rows[first..=last].iter();
+    let are_these = rows.zip(*parts).all(|(row, part)| kind(text_of(side, row).1) == *part);
+    if are_these { first..last } else { none }
+}
+
+/// The name and type of an operator.
+fn text_of<'t>(side: &Side<'t>, row: &Row<'_>) -> (&'t str, &'t str) {
+    (side.trace.strings.get(row.name), side.trace.strings.get(row.op_type))
+}
