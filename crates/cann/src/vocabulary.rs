@@ -74,9 +74,10 @@ pub(crate) fn runtime_kind(word: &str) -> RuntimeKind {
     }
 }
 
-/// Events, notifications, places kept for them, flags in memory, and the profiler's own switches.
+/// Events, notifications, places kept for them, flags in memory, limits of time, and the profiler's own switches.
 fn is_about_streams(kind: &str) -> bool {
-    const PREFIXES: [&str; 5] = ["WRITE_VALUE", "Write Value", "PROFILING_", "PROFILER_", "STREAM_"];
+    const PREFIXES: [&str; 6] =
+        ["WRITE_VALUE", "Write Value", "PROFILING_", "PROFILER_", "STREAM_", "TASK_TIMEOUT_"];
     const PARTS: [&str; 4] = ["EVENT", "NOTIFY", "Notify", "PLACE_HOLDER"];
     PREFIXES.iter().any(|prefix| kind.starts_with(prefix)) || PARTS.iter().any(|part| kind.contains(part))
 }

@@ -7,7 +7,7 @@
 //!
 //! | table | what it makes |
 //! |---|---|
-//! | `TASK`, `COMPUTE_TASK_INFO` | tasks, operators |
+//! | `TASK`, `COMPUTE_TASK_INFO`, `COMMUNICATION_SCHEDULE_TASK_INFO` | tasks, operators |
 //! | `COMMUNICATION_OP` | collective operations, as tasks of a stream for each group |
 //! | `DPU_TASK` | tasks of data processing units, as devices of their own |
 //! | `CANN_API`, `PYTORCH_API` | calls; `connectionId` ties tasks to them |

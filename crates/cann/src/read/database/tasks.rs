@@ -6,13 +6,15 @@ use opscope_trace::{ExecutionUnit, LossKind, Nanoseconds, Operator, OperatorId, 
 
 use super::operation_devices::OperationDevices;
 use super::reader::{Reader, kind_of};
-use crate::database::schema::{COMMUNICATION_OP, COMMUNICATION_TASK_INFO, COMPUTE_TASK_INFO, TASK};
+use crate::database::schema::{
+    COMMUNICATION_OP, COMMUNICATION_SCHEDULE_TASK_INFO, COMMUNICATION_TASK_INFO, COMPUTE_TASK_INFO, TASK,
+};
 use crate::kinds::communication::{attributes_of_pair, bytes, is_between_two};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
 use crate::waits::Waits;
 
-/// The operator of a task's number: a row of `COMPUTE_TASK_INFO`.
+/// The operator of a task's number: a row of `COMPUTE_TASK_INFO`, or of `COMMUNICATION_SCHEDULE_TASK_INFO`.
 #[derive(Clone, Copy)]
 struct Computed {
     name: StringId,
@@ -117,7 +119,24 @@ impl Reader<'_> {
             };
             computed.insert(global, info);
         });
+        self.read_scheduling(&mut computed);
         computed
+    }
+
+    /// Reads the kernels with which the AI CPU launches the steps of collective operations.
+    fn read_scheduling(&mut self, computed: &mut HashMap<i64, Computed>) {
+        const TABLE: &str = COMMUNICATION_SCHEDULE_TASK_INFO.name;
+        const COLUMNS: [&str; 4] =
+            COMMUNICATION_SCHEDULE_TASK_INFO.select(["globalTaskId", "name", "opType", "taskType"]);
+        self.each_row(TABLE, &COLUMNS, |reader, row| {
+            let Some(global) = row.integer(0) else { return };
+            let [name, op_type, kind] = [1, 2, 3].map(|column| reader.texts.find(row.integer(column)));
+            let nothing = reader.texts.find(None);
+            let side = Side { shapes: nothing, types: nothing, formats: nothing };
+            let (inputs, outputs, blocks) = (side, side, [f64::NAN; 2]);
+            let info = Computed { name, op_type, kind, inputs, outputs, dynamic: None, blocks };
+            computed.entry(global).or_insert(info);
+        });
     }
 
     fn read_task_rows(&mut self) -> Vec<TaskRow> {

@@ -47,8 +47,10 @@ const HEAD_BYTES: u64 = 1 << 20;
 const NOBODY: &[Holder] = &[];
 const RECORDING: &[Holder] = &[Timeline, Database];
 
+const HOST: &str = "sums of the host's load, which no analysis asks for";
+
 /// The begins of the names of files that nothing needs, the reasons of which one must hold, and the words for them.
-const NOT_NEEDED: [(&str, &[Holder], &str); 60] = [
+const NOT_NEEDED: [(&str, &[Holder], &str); 64] = [
     ("profiler_info", NOBODY, "settings of the collection"),
     ("profiler_metadata", NOBODY, "settings of the collection"),
     ("trace_view", &[Database], "the database has these slices"),
@@ -98,6 +100,10 @@ const NOT_NEEDED: [(&str, &[Holder], &str); 60] = [
     ("ccu_", NOBODY, "details of collective communication, which no analysis asks for"),
     ("nic_", &[Rates("NIC")], "means only; timelines and databases have the traffic over time"),
     ("roce_", &[Rates("RoCE")], "means only; timelines and databases have the traffic over time"),
+    ("host_cpu_usage", NOBODY, HOST),
+    ("host_mem_usage", NOBODY, HOST),
+    ("host_disk_usage", NOBODY, HOST),
+    ("host_network_usage", NOBODY, HOST),
     ("host_", &[Database], "means only; databases have the host's load over time"),
     ("hccl_", &[TasksOf(ExecutionUnit::Communication)], "the timeline has these operations"),
     ("ascend_pytorch_profiler", &[Database], "a database of the run is read"),
@@ -380,6 +386,32 @@ mod tests {
             assert!(fate(&read, begin).starts_with("not needed: "), "{begin}: {}", fate(&read, begin));
         }
         assert_eq!(not_read(&read), 0);
+    }
+
+    #[test]
+    fn rows_that_only_handle_streams_tell_neither_of_another_run_nor_of_streams_that_are_lacking() {
+        let switches = "0,N/A,PROFILING_ENABLE,9,1,0.02,1043640001000.0,1043640001000.02\n\
+            0,N/A,TASK_TIMEOUT_SET,9,2,90,1043640001010,1043640001100\n\
+            0,N/A,EVENT_RECORD,9,3,0,1043640001110,1043640001110\n";
+        let (heading, row) = TASKS.split_once('\n').unwrap();
+        let tasks = format!("{heading}\n{switches}{row}");
+        let read = folder(&[
+            ("op_summary_20240101101010.csv", SUMMARY),
+            ("msprof_20240101101010.json", WHOLE_TIMELINE),
+            ("task_time_20240101101010.csv", &tasks),
+        ]);
+        assert_eq!(fate(&read, "task_time"), "not needed: op_summary and the timeline have these tasks");
+    }
+
+    #[test]
+    fn sums_of_the_hosts_load_are_no_losses() {
+        let sums = "Total Cpu Numbers,Occupied Cpu Numbers,Recommend Cpu Numbers\n8,2,4\n";
+        let read = folder(&[
+            ("op_summary_20240101101010.csv", SUMMARY),
+            ("host_cpu_usage_20240101101010.csv", sums),
+            ("host_mem_usage_20240101101010.csv", sums),
+        ]);
+        assert!(fate(&read, "host_cpu").starts_with("not needed: ") && not_read(&read) == 0);
     }
 
     #[test]

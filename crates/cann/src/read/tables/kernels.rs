@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    DeviceKind, Iteration, LossKind, MetricId, Model, ModelId, Nanoseconds, OperatorId, Places, Pool, Span,
-    StreamId, StringId, StringTable, Task, TaskId, Trace,
+    DeviceKind, ExecutionUnit, Iteration, LossKind, MetricId, Model, ModelId, Nanoseconds, OperatorId,
+    Places, Pool, Span, StreamId, StringId, StringTable, Task, TaskId, Trace,
 };
 
 use super::streamless::Streamless;
@@ -174,6 +174,11 @@ impl Kernels {
     pub fn span(&self) -> Option<(Nanoseconds, Nanoseconds)> {
         let spans = self.rows.iter().map(|row| (row.start, row.start + row.duration));
         spans.reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))
+    }
+
+    /// The rows that are work. Others only handle streams, and may lie long before it, as the profiler's switches do.
+    pub(super) fn work(&self) -> impl Iterator<Item = &Kernel> {
+        self.rows.iter().filter(|row| vocabulary::unit(self.texts.get(row.kind)) != ExecutionUnit::Control)
     }
 
     /// Whether a table tells no devices, so that its tasks are on the first one unless [`Self::place_on`] is

@@ -199,7 +199,8 @@ pub(super) fn first_time(text: &[u8], stop: &Stop) -> Option<Nanoseconds> {
         Kind::Tasks => {
             let mut kernels = Kernels::default();
             kernels.read(text, &header, stop);
-            kernels.span().map(|(first, _)| first)
+            let first = kernels.work().map(|row| row.start).min();
+            first.or_else(|| kernels.span().map(|(first, _)| first))
         }
         Kind::Iterations => of_trace(others::read_iterations(text, &header, stop)),
         Kind::Ranges => of_trace(others::read_ranges(text, &header, stop)),
@@ -208,11 +209,11 @@ pub(super) fn first_time(text: &[u8], stop: &Stop) -> Option<Nanoseconds> {
     }
 }
 
-/// The devices and numbers of the streams that a table of tasks names; nothing where it is none.
+/// The devices and numbers of the streams on which a table of tasks has work; nothing where it is none.
 pub(super) fn streams_of_tasks(text: &[u8], stop: &Stop) -> Option<BTreeSet<(u32, u64)>> {
     let mut kernels = Kernels::default();
     read_tasks(text, stop, &mut kernels).ok()?;
-    Some(kernels.rows.iter().filter_map(|row| Some((row.device, row.stream?))).collect())
+    Some(kernels.work().filter_map(|row| Some((row.device, row.stream?))).collect())
 }
 
 /// The devices that a table of samples names.

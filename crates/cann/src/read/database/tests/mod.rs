@@ -246,6 +246,25 @@ const SMALL: &str = r#"
 "#;
 
 #[test]
+fn kernels_that_launch_collectives_from_the_ai_cpu_have_their_names() {
+    let sql = format!(
+        "{SMALL} INSERT INTO STRING_IDS VALUES (20, 'AllReduceAicpuKernel'), (21, 'AI_CPU'), (22, 'KERNEL_AICPU');
+        INSERT INTO TASK VALUES
+            (1760000000000040000, 1760000000000060000, 3, 80, 4, 5, 22, 4294967295, 2, 9, 9);
+        CREATE TABLE COMMUNICATION_SCHEDULE_TASK_INFO
+            (name INTEGER, globalTaskId INTEGER PRIMARY KEY, taskType INTEGER, opType INTEGER);
+        INSERT INTO COMMUNICATION_SCHEDULE_TASK_INFO VALUES (20, 4, 21, 20);"
+    );
+    let trace = read_sql(&sql).unwrap();
+    let found = trace.tasks.iter().find(|(_, task)| trace.strings.get(task.name) == "AllReduceAicpuKernel");
+    let (_, task) = found.expect("the kernel");
+    assert_eq!((task.unit, task.duration.0), (ExecutionUnit::AiCpu, 20_000));
+    assert!(task.operator.is_some());
+    let unread = |row: Loss| trace.strings.get(row.detail).contains("SCHEDULE");
+    assert!(!trace.losses.iter().any(|(_, row)| unread(row)));
+}
+
+#[test]
 fn every_table_finds_its_place() {
     let trace = read_sql(SMALL).unwrap();
     let text = |id| trace.strings.get(id);
