@@ -55,6 +55,13 @@ pub enum LoadError {
     NotRunnable { model: String, kind: ModelKind },
 }
 
+impl LoadError {
+    /// Whether the file may be whole, but is of a version of its format that isn't read.
+    pub fn is_unread_version(&self) -> bool {
+        matches!(self, Self::Format { source: FormatError::Version(_), .. })
+    }
+}
+
 /// Asks about the file that a path without its first slash may have been meant for.
 fn hint(path: &Path) -> String {
     let rooted = Path::new("/").join(path);

@@ -35,6 +35,9 @@ pub enum FormatError {
     Line { line: usize, text: String },
     #[error("{0}")]
     Whole(String),
+    /// The file may be whole, but is of a version that isn't read.
+    #[error("{0}")]
+    Version(String),
 }
 
 impl FormatError {

@@ -108,7 +108,10 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
     if source.is(&formats::onnx_model::FORMAT) || source.is_other_model() {
         match Model::load(path) {
             Ok(model) => of_model(&model, shapes, &mut info.facts),
-            Err(error) => info.problem = Some(error.to_string()),
+            Err(error) => {
+                info.is_foreign = error.is_unread_version();
+                info.problem = Some(error.to_string());
+            }
         }
         if source.is(&formats::other_models::OM) {
             add_side_files(&mut info, path);
@@ -125,7 +128,8 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
         let remedy = word("a profile of one rank: give the folder that it is in to 'opscope cluster'");
         info.facts.missing.push(remedy.to_owned());
     } else if is_unread {
-        info.facts.missing.push(word("anything that opscope can read").to_owned());
+        info.is_foreign = true;
+        info.problem = Some(word("nothing of it is of a kind that opscope reads").to_owned());
     } else {
         add_profile(&mut info, source, read);
     }
@@ -321,6 +325,24 @@ fn add_within(info: &mut Info, folder: &Path, source: Source, read: &Read<'_>, l
         _ => {
             info.facts.missing.push(with_causes(&error));
             true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_kind_or_version_that_is_not_read_is_no_damage_and_no_success() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = "<?xml version=\"1.0\"?><net name=\"n\" version=\"4\" batch=\"1\"><layers></layers></net>";
+        for (name, text) in [("old.xml", old), ("solver.prototxt", "base_lr: 0.01\nmomentum: 0.9\n")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let info = of_file(&path, Source::at(&path).unwrap(), None, &|_| anyhow::bail!("no profile"));
+            assert!(info.problem.is_some(), "{name}");
+            assert!(!info.to_text(&path).contains("damaged"), "{name}: {}", info.to_text(&path));
         }
     }
 }

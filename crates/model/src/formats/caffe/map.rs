@@ -213,17 +213,17 @@ fn weight(net: &mut Network, layer: &Layer<'_>, place: usize, word: &str, dims: 
     name
 }
 
-/// A stored number of single precision.
+/// A number of single precision, which the file has among the layer's parameters.
 fn number(net: &mut Network, layer: &Layer<'_>, word: &str, value: f32) -> String {
     let name = format!("{}:{word}", layer.name);
-    net.assembly.weight(assembly::number(&name, value));
+    net.assembly.made_value(assembly::number(&name, value));
     name
 }
 
-/// A stored list of integers.
+/// A list of integers, which the file has among the layer's parameters or not at all.
 fn list(net: &mut Network, layer: &Layer<'_>, word: &str, values: &[i64]) -> String {
     let name = format!("{}:{word}", layer.name);
-    net.assembly.weight(assembly::list(&name, values));
+    net.assembly.made_value(assembly::list(&name, values));
     name
 }
 
@@ -255,11 +255,13 @@ fn made(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Option<Made> {
                 net.assembly.weight(assembly::weight(&name, DataType::Float32, &[channels]));
                 name
             });
-            let epsilon = layer.parameters("batch_norm_param").float("eps").unwrap_or(1e-5);
+            let parameters = layer.parameters("batch_norm_param");
+            let epsilon = parameters.float("eps").unwrap_or(1e-5);
+            // It then takes the statistics of each batch in inference as well.
+            let of_batch = parameters.bool("use_global_stats") == Some(false);
             let inputs = vec![first.value.clone(), String::new(), String::new(), mean, variance];
-            Some(
-                Made::new("BatchNormalization", inputs, first.dims.clone()).with([float("epsilon", epsilon)]),
-            )
+            let made = Made::new("BatchNormalization", inputs, first.dims.clone());
+            Some(made.with([float("epsilon", epsilon)]).with(of_batch.then(|| int("training_mode", 1))))
         }
         "ReLU" => match layer.parameters("relu_param").float("negative_slope") {
             None | Some(0.0) => same("Relu"),

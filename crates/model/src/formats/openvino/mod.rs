@@ -55,7 +55,7 @@ pub(crate) fn read(bytes: &Bytes, path: Option<&Path>) -> Result<ReadModel, Form
     let document = Document::read(bytes)?;
     let version = document.version.unwrap_or(NEWEST);
     if version < OLDEST {
-        return Err(FormatError::Whole(format!(
+        return Err(FormatError::Version(format!(
             "it is of version {version} of the format, which OpenVINO itself read until 2020; convert the model \
              before it anew"
         )));

@@ -31,12 +31,14 @@ pub struct Info {
     pub facts: Facts,
     /// Why it can't be read, where that is so.
     pub problem: Option<String>,
+    /// Whether that is no damage: it is of a kind or version that opscope doesn't read.
+    pub is_foreign: bool,
 }
 
 impl Info {
     /// Something of which nothing but its kind is known yet.
     pub fn new(kind: impl Into<String>) -> Self {
-        Self { kind: kind.into(), facts: Facts::default(), problem: None }
+        Self { kind: kind.into(), facts: Facts::default(), problem: None, is_foreign: false }
     }
 
     /// The kind, a line for each fact, and the problem.
@@ -48,7 +50,8 @@ impl Info {
         );
         text.push_str(&self.facts.to_text());
         if let Some(problem) = &self.problem {
-            let _ = writeln!(text, "{} {}", label("damaged", 10), harmless(&sentence(problem)));
+            let title = if self.is_foreign { "not read" } else { "damaged" };
+            let _ = writeln!(text, "{} {}", label(title, 10), harmless(&sentence(problem)));
         }
         text
     }
@@ -71,6 +74,9 @@ impl Info {
         Envelope::new(1, answer).with_losses(losses)
     }
 }
+
+/// Said of a raw directory without a device, until tasks of the host turn up.
+const NO_DEVICE: &str = "the device's directory: no times of tasks";
 
 /// Facts in order, and what one might expect and is not there.
 #[derive(Clone, Debug, Default)]
@@ -131,13 +137,16 @@ impl Facts {
         let devices: Vec<u32> = profile.devices.iter().map(|device| device.id()).collect();
         let host = if profile.host.is_some() { word("the host") } else { word("no host") };
         let numbers: Vec<String> = devices.iter().map(u32::to_string).collect();
-        let text = say!("{host}, {} ({})", count(devices.len(), "device"), numbers.join(", "));
+        let text = match devices.is_empty() {
+            true => say!("{host}, no device"),
+            false => say!("{host}, {} ({})", count(devices.len(), "device"), numbers.join(", ")),
+        };
         self.add("sources", "sources", text, json!({ "host": profile.host.is_some(), "devices": devices }));
         if profile.host.is_none() {
             self.missing.push(word("the host's directory: no names of operators, no calls").to_owned());
         }
         if profile.devices.is_empty() {
-            self.missing.push(word("the device's directory: no times of tasks").to_owned());
+            self.missing.push(word(NO_DEVICE).to_owned());
         }
     }
 
@@ -295,6 +304,15 @@ fn missing(trace: &Trace, facts: &mut Facts) {
         facts.missing.push(all.to_owned());
         return;
     }
+    if !trace.tasks.is_empty() {
+        let no_device = word(NO_DEVICE);
+        let of_host = word("the device's directory: tasks are the host's");
+        facts
+            .missing
+            .iter_mut()
+            .filter(|missing| *missing == no_device)
+            .for_each(|missing| *missing = of_host.to_owned());
+    }
     let operators = &trace.operators;
     let ran = |id: &usize| operators.attribution()[*id] != Attribution::Removed;
     let share = |known: usize| say!("{known} of {}", operators.len());
@@ -384,6 +402,20 @@ mod tests {
         let json = facts.to_json();
         assert_eq!(json["begin_unix_ns"], 951_782_400_000_000_000_i64);
         assert_eq!(json["unix_zero_ns"], 951_782_399_000_000_000_i64);
+    }
+
+    #[test]
+    fn a_directory_without_a_device_lacks_no_times_where_the_host_ran_tasks() {
+        let mut trace = Trace::new();
+        let lacks_times = |trace: &Trace| {
+            let mut facts = Facts { missing: vec![word(NO_DEVICE).to_owned()], ..Facts::default() };
+            of_trace(trace, &mut facts);
+            facts.missing.iter().any(|missing| missing.contains("no times of tasks"))
+        };
+        assert!(lacks_times(&trace));
+        let name = trace.strings.intern("x");
+        trace.tasks.push(Task::new(name, Nanoseconds(0), Nanoseconds(5)));
+        assert!(!lacks_times(&trace));
     }
 
     #[test]

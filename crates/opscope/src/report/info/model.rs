@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use opscope_model::parts::{Parts, PlaceOfData, Stored, place_of_data};
 use opscope_model::proto::{TensorProto, data_type_from_onnx};
-use opscope_model::{Dim, Model, ModelKind, Provenance, Shapes, StatedValue, element_count};
+use opscope_model::{Bindings, Dim, Model, ModelKind, Provenance, Shapes, StatedValue, element_count};
 use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::json;
 
 use super::{Facts, most_frequent};
+use crate::profile::losses_of_model;
 use crate::report::{count, label};
 use crate::terminal::printable;
 
@@ -73,8 +74,27 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     weights(model, &parts, facts);
     within(&parts, facts);
     origins(model, facts);
+    missing_sizes(model, shapes, facts);
     if let Err(error) = model.check_external_data() {
         facts.missing.push(say!("weights: {error}"));
+    }
+}
+
+/// Says how many operators make values of unknown sizes, and so have no costs. Networks of Caffe tell it among the
+/// losses, and inputs of ONNX models for themselves; compiled models state all sizes.
+fn missing_sizes(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
+    let kinds = [ModelKind::TfLite, ModelKind::TensorFlow, ModelKind::OpenVino, ModelKind::MegEngine];
+    if !kinds.contains(&model.kind()) {
+        return;
+    }
+    let inferred = if shapes.is_none() { Shapes::infer(model, &Bindings::new()).ok() } else { None };
+    let Some(shapes) = shapes.or(inferred.as_ref()) else { return };
+    let (unknown, all) = (shapes.unresolved().len(), model.graph().node_count());
+    if unknown > 0 {
+        facts.missing.push(say!(
+            "the sizes of what {unknown} of {} make, and with them the costs (--input and --dim give those of inputs)",
+            count(all, "node")
+        ));
     }
 }
 
@@ -144,14 +164,42 @@ fn weights(model: &Model, parts: &Parts<'_>, facts: &mut Facts) {
     if within > 0 {
         text.push_str(&say!("; {within} of them within nodes and functions"));
     }
+    let uncounted = uncounted_layers(model);
+    if uncounted > 0 {
+        text.push_str(&say!("; those of {} aren't known", count(uncounted, "layer")));
+    }
     let value = json!({
         "tensors": weights.tensors,
         "elements": weights.elements,
         "bytes": weights.bytes,
         "tensors_in_constants": in_constants,
         "tensors_within": within,
+        "layers_not_counted": uncounted,
     });
     facts.add("weights", "weights", text, value);
+}
+
+/// How many of Caffe's layers have weights that aren't counted: those that keep Caffe's names, because the sizes of their
+/// blobs aren't known or ONNX has no like.
+fn uncounted_layers(model: &Model) -> usize {
+    const WITH_WEIGHTS: [&str; 14] = [
+        "BatchNorm",
+        "BN",
+        "Bias",
+        "Convolution",
+        "ConvolutionDepthwise",
+        "Deconvolution",
+        "DepthwiseConvolution",
+        "Embed",
+        "GroupNorm",
+        "InnerProduct",
+        "LSTM",
+        "Normalize",
+        "PReLU",
+        "RNN",
+    ];
+    let nodes = model.graph().nodes().filter(|_| model.kind() == ModelKind::Caffe);
+    nodes.filter(|node| !node.domain.is_empty() && WITH_WEIGHTS.contains(&node.op_type)).count()
 }
 
 /// Says which graphs and functions stand within a model's graph.
@@ -190,13 +238,12 @@ fn stated(model: &Model, facts: &mut Facts) {
         }
     }
     if !provenance.losses.is_empty() {
-        let lost = provenance.losses.iter().map(|loss| json!({ "kind": "model", "text": loss }));
         facts.losses = provenance
             .losses
             .iter()
             .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
             .collect();
-        facts.add("losses", "losses", provenance.losses.len().to_string(), lost.collect::<Vec<_>>());
+        facts.add("losses", "losses", provenance.losses.len().to_string(), losses_of_model(model));
     }
 }
 
@@ -216,5 +263,55 @@ fn origins(model: &Model, facts: &mut Facts) {
     }
     if !engines.is_empty() {
         facts.add("engines", "engines", most_frequent(&engines), json!(engines));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_testing::tensorflow as made;
+
+    use super::*;
+
+    /// The facts about a network of Caffe, as its text has it.
+    fn facts_of(network: &str) -> Facts {
+        let model = Model::from_any_bytes(network.as_bytes().to_vec().into()).unwrap();
+        let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+        let mut facts = Facts::default();
+        of_model(&model, Some(&shapes), &mut facts);
+        facts
+    }
+
+    #[test]
+    fn weights_of_caffe_are_the_files_own_and_say_which_layers_are_missing() {
+        let convolution = "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+            convolution_param { num_output: 8 kernel_size: 3 bias_term: false } }";
+        let known = facts_of(&format!(
+            "input: 'data' input_shape {{ dim: 1 dim: 3 dim: 8 dim: 8 }} {convolution}
+             layer {{ name: 'flat' type: 'Reshape' bottom: 'conv' top: 'flat'
+                reshape_param {{ shape {{ dim: 0 dim: -1 }} }} }}"
+        ));
+        let text = known.to_text();
+        assert!(text.contains("216 in 1 tensor"), "{text}");
+        assert!(!text.contains("aren't known"), "{text}");
+        let text =
+            facts_of(&format!("layer {{ name: 'data' type: 'Data' top: 'data' }} {convolution}")).to_text();
+        assert!(text.contains("0 in 0 tensors") && text.contains("those of 1 layer aren't known"), "{text}");
+    }
+
+    #[test]
+    fn nodes_whose_sizes_are_unknown_are_told_of() {
+        let network = |batch: i64| {
+            let nodes = [
+                made::Node::placeholder("x", &[batch, 8]),
+                made::Node::new("relu", "Relu", &["x"]).data_type("T", made::FLOAT),
+            ];
+            let model = Model::from_any_bytes(made::graph(&nodes).into()).unwrap();
+            let mut facts = Facts::default();
+            of_model(&model, None, &mut facts);
+            facts.missing
+        };
+        assert!(network(1).is_empty(), "{:?}", network(1));
+        let open = network(-1);
+        assert!(open.iter().any(|missing| missing.contains("what 1 of 1 node make")), "{open:?}");
     }
 }
