@@ -78,7 +78,7 @@ fn read(ranks: &Ranks, collection: &Collection, options: &Options) -> Vec<Call> 
         texts = read;
         let rows = each_row(database, "CANN_API", &["name", "startNs", "endNs"], |row| {
             if let (Some(name), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2))
-                && within.holds(Span { start, end })
+                && within.contains(start)
                 && (Span { start, end }).can_be()
             {
                 by_id.entry(name).or_default().push(end.saturating_sub(start));

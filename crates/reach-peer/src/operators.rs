@@ -67,7 +67,7 @@ fn read(ranks: &Ranks, collection: &Collection, options: &Options) -> BTreeMap<K
         let tasks = each_row(database, "TASK", &["globalTaskId", "startNs", "endNs"], |row| {
             let Some(place) = whole(row, 0).and_then(|id| operators.get(&id)) else { return };
             if let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2))
-                && within.holds(Span { start, end })
+                && within.contains(start)
                 && (Span { start, end }).can_be()
             {
                 durations[*place as usize].push(end.saturating_sub(start));

@@ -157,7 +157,7 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    /// Reads those of a stretch of time.
+    /// Reads those that begin in a stretch of time: the vendor's tool counts them there, also where they end later.
     ///
     /// # Errors
     /// When a table breaks off; what is before it was read.
@@ -184,7 +184,7 @@ impl Collectives {
         let rows = each_row(database, "COMMUNICATION_OP", &columns, |row| {
             let (Some(start), Some(end)) = (whole(row, 1), whole(row, 2)) else { return };
             let span = Span { start, end };
-            if !within.holds(span) || !span.can_be() {
+            if !within.contains(start) || !span.can_be() {
                 return;
             }
             let mut named = |column| {
@@ -213,5 +213,25 @@ pub fn bytes_of_type(word: &str) -> i64 {
         "INT64" | "UINT64" | "FP64" => 8,
         "INT128" => 16,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collective_is_of_the_step_in_which_it_begins() {
+        let database = Connection::open_in_memory().unwrap();
+        let sql = "CREATE TABLE STRING_IDS (id INTEGER, value TEXT);
+             CREATE TABLE COMMUNICATION_OP (opName INTEGER, startNs INTEGER, endNs INTEGER, groupName INTEGER,
+                 opType INTEGER, dataType INTEGER, count INTEGER, connectionId INTEGER);
+             INSERT INTO COMMUNICATION_OP VALUES (1, 90, 110, 1, 1, 1, 1, 1), (1, 190, 210, 1, 1, 1, 1, 1);";
+        database.execute_batch(sql).unwrap();
+        let mut collectives = Collectives::default();
+        let step = Span { start: 100, end: 200 };
+        collectives.read(&database, step, LaunchLookup::Skipped).ok();
+        let spans: Vec<Span> = collectives.rows.iter().map(|row| row.span).collect();
+        assert_eq!(spans, [Span { start: 190, end: 210 }]);
     }
 }

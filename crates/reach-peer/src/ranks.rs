@@ -1,6 +1,6 @@
 //! The ranks that a mode reads, and what it couldn't read of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -36,7 +36,9 @@ impl Ranks {
     /// When there are none.
     pub fn find(folder: &Path, chosen: Option<&[u32]>) -> Result<Self, PeerError> {
         let mut found = opscope_reach::discover_of_any_job(&[folder.to_owned()])?;
+        let mut absent = Vec::new();
         if let Some(chosen) = chosen {
+            absent = absent_of(chosen, found.collections.iter().map(|collection| collection.rank));
             found.collections.retain(|collection| chosen.contains(&collection.rank));
             if found.collections.is_empty() {
                 return Err(PeerError::Usage(
@@ -44,7 +46,9 @@ impl Ranks {
                 ));
             }
         }
-        let (losses, remarks) = (Mutex::new(found.losses), Mutex::default());
+        let remarks =
+            absent.into_iter().map(|rank| (rank, "--rank_list names it, and it isn't there".to_owned()));
+        let (losses, remarks) = (Mutex::new(found.losses), Mutex::new(remarks.collect()));
         Ok(Self { collections: found.collections, groups: found.groups, losses, remarks })
     }
 
@@ -115,5 +119,23 @@ impl Ranks {
             self.damaged(collection, path, error);
         }
         done.is_ok()
+    }
+}
+
+/// The chosen ranks that aren't there, each once.
+fn absent_of(chosen: &[u32], there: impl Iterator<Item = u32>) -> Vec<u32> {
+    let there: BTreeSet<u32> = there.collect();
+    let absent: BTreeSet<u32> = chosen.iter().copied().filter(|rank| !there.contains(rank)).collect();
+    absent.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_ranks_that_are_not_there_are_told_once() {
+        assert_eq!(absent_of(&[0, 99, 99, 7], [0, 1].into_iter()), [7, 99]);
+        assert_eq!(absent_of(&[0, 1], [0, 1].into_iter()), [0; 0]);
     }
 }
