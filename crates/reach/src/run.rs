@@ -48,6 +48,16 @@ impl Rank {
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.steps.is_empty() && self.operators == 0
     }
+
+    /// The time of its own in each of its steps: under computing tasks, or with nothing on the device, in nanoseconds.
+    pub fn own_times(&self) -> impl Iterator<Item = (i32, f64)> + '_ {
+        let idle = self.idle_ns.iter().copied().chain(std::iter::repeat(0));
+        let of_step = |(step, idle): (&StepRow, i64)| {
+            let compute = self.compute_ns.get(&step.step).copied().unwrap_or_default();
+            (step.step, compute as f64 + idle as f64)
+        };
+        self.steps.iter().zip(idle).map(of_step)
+    }
 }
 
 /// A group of ranks that communicate.
@@ -266,10 +276,9 @@ impl Run {
             ranks.dedup();
             let declared = discovery.groups.get(&key);
             let ranks = declared.map_or(ranks, |group| group.ranks.clone());
-            let role = match declared.map(|group| group.role) {
-                None | Some(Role::Other) => Role::of_shape(&ranks, only_pairs),
-                Some(role) => role,
-            };
+            // The shape is a guess, which a name that tells another use would contradict.
+            let named = declared.filter(|group| group.role != Role::Other || !group.is_nameless());
+            let role = named.map_or_else(|| Role::of_shape(&ranks, only_pairs), |group| group.role);
             let is_declared = declared.is_some();
             run.groups.push(RunGroup { key, role, ranks, is_declared, unnamed: 0, places: BTreeMap::new() });
         }

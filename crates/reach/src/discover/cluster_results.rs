@@ -146,9 +146,10 @@ impl All {
     }
 
     fn into_found(self, folder: &Path, path: &Path) -> Vec<Found> {
-        let Self { rows, devices, hosts, groups, metadata } = self;
+        let Self { rows, devices, hosts, mut groups, metadata } = self;
         let metadata = Value::Object(metadata);
         let arguments = metadata::member(&metadata, "distributed_args").unwrap_or(Value::Null);
+        metadata::tell_uses(&mut groups, &arguments);
         let rows = rows.into_iter().map(|(rank, rows)| (rank, OfRank::Rows(rows)));
         let mut found = each_found(folder, path, &groups, rows);
         for found in &mut found {

@@ -76,6 +76,7 @@ pub fn take_metadata(found: &mut Found, metadata: &Value) -> Option<u32> {
     let arguments = metadata::member(metadata, "distributed_args").unwrap_or(Value::Null);
     found.world_size = metadata::number(&arguments, "world_size");
     found.layout = metadata::layout(&arguments);
+    metadata::tell_uses(&mut found.groups, &arguments);
     metadata::number(&arguments, "rank")
 }
 

@@ -18,6 +18,13 @@ pub struct Group {
     pub ranks: Vec<u32>,
 }
 
+impl Group {
+    /// Whether nothing names it: PyTorch's own words for groups without a name tell nothing either.
+    pub fn is_nameless(&self) -> bool {
+        matches!(self.name.as_str(), "" | "undefined" | "default_pg")
+    }
+}
+
 /// The use of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -60,14 +67,22 @@ impl Role {
     /// The use that a framework's name of a group tells.
     pub fn of_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
-        let has = |word: &str| name.split(['_', '-', '.']).any(|part| part == word);
-        match () {
-            () if has("exp") || has("ep") || has("expert") => Self::Ep,
-            () if has("cp") || has("context") => Self::Cp,
-            () if has("tp") || has("mp") || has("tensor") => Self::Tp,
-            () if has("pp") || has("pipeline") => Self::Pp,
-            () if has("dp") || has("data") => Self::Dp,
-            () => Self::Other,
+        // Megatron's `dp_modulo_exp`: the copies of experts, which are fewer than those of the rest.
+        let name = name.split("_modulo").next().unwrap_or_default();
+        let has = |words: &[&str]| name.split(['_', '-', '.']).any(|part| words.contains(&part));
+        let tensor = has(&["tp", "tensor"]);
+        let stages = has(&["pp", "pipeline"]);
+        let copies = has(&["dp", "data"]);
+        let experts = has(&["exp", "ep", "expert", "expt"]);
+        let sequence = has(&["cp", "context"]);
+        match [tensor, stages, copies, experts, sequence] {
+            [true, false, false, false, false] => Self::Tp,
+            [false, true, false, false, false] => Self::Pp,
+            // Parts of a sequence and ranks of other experts are copies of the weights, whose gradients are summed.
+            [false, false, true, _, _] => Self::Dp,
+            [_, false, false, true, _] => Self::Ep,
+            [false, false, false, false, true] => Self::Cp,
+            _ => Self::Other,
         }
     }
 
@@ -132,6 +147,22 @@ pub fn groups(metadata: &Value) -> BTreeMap<u64, Group> {
     entries.filter_map(group).collect()
 }
 
+/// Finds the use of groups whose names tell it with the sizes of parallelism alone: Megatron's `mp` has the tensors'
+/// parts of all stages, and the default group all ranks.
+pub fn tell_uses(groups: &mut BTreeMap<u64, Group>, arguments: &Value) {
+    let is_one = |name| number(arguments, name) == Some(1);
+    let is_tensor_whole = is_one("tensor_model_parallel_size");
+    let is_one_stage = is_one("pipeline_model_parallel_size");
+    for group in groups.values_mut().filter(|group| group.role == Role::Other) {
+        group.role = match (group.name.as_str(), is_tensor_whole, is_one_stage) {
+            ("mp", false, true) => Role::Tp,
+            ("mp", true, false) => Role::Pp,
+            ("default_group", true, true) => Role::Dp,
+            _ => continue,
+        };
+    }
+}
+
 /// The sizes of parallelism that are above one, by their short names.
 pub fn layout(arguments: &Value) -> Vec<(String, u32)> {
     let names = [
@@ -158,11 +189,38 @@ mod tests {
     #[test]
     fn names_and_shapes_tell_what_a_group_is_for() {
         assert_eq!(
-            [Role::of_name("tp"), Role::of_name("exp"), Role::of_name("dp_cp")],
+            [Role::of_name("tp"), Role::of_name("exp"), Role::of_name("cp")],
             [Role::Tp, Role::Ep, Role::Cp]
         );
         assert_eq!(Role::of_shape(&[4, 5, 6, 7], false), Role::Tp);
         assert_eq!(Role::of_shape(&[0, 8], false), Role::Dp);
         assert_eq!(Role::of_shape(&[0, 8], true), Role::Pp);
+    }
+
+    #[test]
+    fn the_groups_over_which_gradients_are_summed_are_those_of_copies() {
+        let names = ["dp", "dp_cp", "dp_modulo_exp", "ep_dp"];
+        assert_eq!(names.map(Role::of_name), [Role::Dp; 4]);
+    }
+
+    #[test]
+    fn a_name_that_tells_no_use_is_given_one_by_the_sizes_alone() {
+        let role_with = |name: &str, tensor: u32, stages: u32| {
+            let metadata = serde_json::json!({"parallel_group_info": {
+                "group_name_1": {"group_name": name, "global_ranks": [0, 2]},
+            }});
+            let arguments = serde_json::json!({
+                "tensor_model_parallel_size": tensor, "pipeline_model_parallel_size": stages,
+            });
+            let mut groups = groups(&metadata);
+            tell_uses(&mut groups, &arguments);
+            groups.values().next().map(|group| group.role)
+        };
+        assert_eq!(role_with("mp", 1, 2), Some(Role::Pp));
+        assert_eq!(role_with("mp", 2, 1), Some(Role::Tp));
+        assert_eq!(role_with("mp", 2, 2), Some(Role::Other));
+        assert_eq!(role_with("default_group", 1, 2), Some(Role::Other));
+        assert_eq!(role_with("default_group", 1, 1), Some(Role::Dp));
+        assert_eq!(role_with("embd", 1, 2), Some(Role::Other));
     }
 }

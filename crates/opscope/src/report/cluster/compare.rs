@@ -1,6 +1,6 @@
 //! Two runs of many ranks beside one another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_analyze::{Difference, Verdict};
 use opscope_reach::{CollectiveType, Findings, Role, StepAccount};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::exported;
 use super::screen::losses;
 use super::{milliseconds, whole};
+use crate::report::count;
 use crate::report::envelope::Envelope;
 use crate::report::table::{Table, TableColumn};
 
@@ -119,11 +120,7 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     let weight = |row: &Row| (row.after.unwrap_or(0.0) - row.before.unwrap_or(0.0)).abs();
     let heads = rows.iter().take_while(|row| matches!(row.subject, Subject::Step | Subject::Part(_))).count();
     rows[heads..].sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    let mut remarks = Vec::new();
-    let layouts = [before, after].map(layout_text);
-    if layouts[0] != layouts[1] {
-        remarks.push(say!("A has {}, B has {}: ranks of one number do other work", layouts[0], layouts[1]));
-    }
+    let mut remarks = remarks_on([before, after].map(Side::of));
     let steps = (before.run.steps().len(), after.run.steps().len());
     if steps.0.min(steps.1) < 2 {
         remarks.push(word("one step on a side: nothing can be told from noise; record several").to_owned());
@@ -131,10 +128,58 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     RunComparison { rows, ranks: (before.run.ranks.len(), after.run.ranks.len()), steps, remarks }
 }
 
-fn layout_text(findings: &Findings) -> String {
-    let sizes = findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}"));
-    let sizes: Vec<String> = sizes.collect();
-    say!("{} ranks ({})", findings.run.ranks.len(), sizes.join(", "))
+/// The ranks of a run, and how its work is divided among them.
+struct Side {
+    /// Those that were recorded, by their numbers.
+    ranks: BTreeSet<u32>,
+    /// How many there are with those that weren't.
+    count: usize,
+    /// The sizes of parallelism; none where the run doesn't tell them.
+    layout: Vec<(String, u32)>,
+}
+
+impl Side {
+    fn of(findings: &Findings) -> Self {
+        let ranks: BTreeSet<u32> = findings.run.ranks.iter().map(|rank| rank.number).collect();
+        let count = ranks.len() + findings.discovery.missing().len();
+        Self { ranks, count, layout: findings.discovery.layout.clone() }
+    }
+
+    fn text(&self) -> String {
+        let sizes = self.layout.iter().map(|(name, size)| format!("{name} {size}"));
+        let sizes: Vec<String> = sizes.collect();
+        if sizes.is_empty() {
+            count(self.count, "rank")
+        } else {
+            say!("{} ranks ({})", self.count, sizes.join(", "))
+        }
+    }
+
+    /// The ranks that the other side lacks.
+    fn beside(&self, other: &Self) -> Option<String> {
+        let own: Vec<String> = self.ranks.difference(&other.ranks).map(u32::to_string).collect();
+        (!own.is_empty()).then(|| own.join(", "))
+    }
+}
+
+/// How far ranks of one number do the same work in both runs.
+fn remarks_on([a, b]: [Side; 2]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let are_told = !a.layout.is_empty() && !b.layout.is_empty();
+    if are_told && (&a.layout, a.count) != (&b.layout, b.count) {
+        remarks.push(say!("A has {}, B has {}: ranks of one number do other work", a.text(), b.text()));
+        return remarks;
+    }
+    remarks.extend(a.beside(&b).map(|ranks| say!("recorded in A only: ranks {ranks}")));
+    remarks.extend(b.beside(&a).map(|ranks| say!("recorded in B only: ranks {ranks}")));
+    if a.layout != b.layout || a.count != b.count {
+        remarks.push(say!(
+            "A has {}, B has {}; whether ranks of one number do the same work isn't known",
+            a.text(),
+            b.text()
+        ));
+    }
+    remarks
 }
 
 /// The collectives of a kind in a step.
@@ -316,4 +361,27 @@ fn row_json(row: &Row) -> Value {
         "chance": row.difference.map(|it| it.chance),
         "verdict": row.verdict(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(ranks: std::ops::Range<u32>, count: usize, layout: &[(&str, u32)]) -> Side {
+        let layout = layout.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+        Side { ranks: ranks.collect(), count, layout }
+    }
+
+    #[test]
+    fn ranks_do_other_work_where_both_runs_tell_other_layouts_only() {
+        let layout = [("tp", 2), ("dp", 2)];
+        let whole = || side(0..4, 4, &layout);
+        assert!(remarks_on([whole(), whole()]).is_empty());
+        let other = remarks_on([whole(), side(0..4, 4, &[("dp", 4)])]);
+        assert!(other[0].ends_with("ranks of one number do other work"), "{other:?}");
+        let partly = remarks_on([whole(), side(0..3, 4, &layout)]);
+        assert_eq!(partly, ["recorded in A only: ranks 3"]);
+        let untold = remarks_on([whole(), side(0..4, 4, &[])]);
+        assert!(untold[0].ends_with("isn't known"), "{untold:?}");
+    }
 }
