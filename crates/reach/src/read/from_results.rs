@@ -1,5 +1,7 @@
 //! Ranks as the results of `msprof-analyze` have them, where nothing else is left.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 
 use super::Recording;
@@ -7,10 +9,28 @@ use super::from_database::{LINK_COLUMNS, STEP_COLUMNS, enter_link, enter_time, s
 use crate::database::{each_row_of, open, text, whole};
 use crate::discover::{Collection, OfRank, Results, Rows};
 use crate::error::{Loss, LossReason};
-use crate::rows::LinkRow;
+use crate::rows::{CollectiveType, LinkRow};
 
-/// Reads the rank's part.
+/// Reads the rank's part. These files are the last ones: the links' kinds are set right behind them.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
+    read_part(collection, recording, losses);
+    name_shortened_kinds(recording);
+}
+
+/// Gives links of `reduce` the kind `reduceScatter` where the rank's group has collectives of that kind and none of
+/// the other: the vendor's matrix calls both `reduce-total`.
+fn name_shortened_kinds(recording: &mut Recording) {
+    let kinds: BTreeSet<(u64, CollectiveType)> =
+        recording.collectives.iter().map(|row| (row.group_key, row.kind)).collect();
+    for link in recording.links.iter_mut().filter(|link| link.kind == CollectiveType::Reduce) {
+        let has = |kind| kinds.contains(&(link.group_key, kind));
+        if has(CollectiveType::ReduceScatter) && !has(CollectiveType::Reduce) {
+            link.kind = CollectiveType::ReduceScatter;
+        }
+    }
+}
+
+fn read_part(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
     let Some(results) = &collection.outputs.results else { return };
     match &results.of_rank {
         OfRank::Rows(rows) => {
@@ -77,4 +97,33 @@ fn read_matrix(
     each_row_of(database, "ClusterCommunicationMatrix", &LINK_COLUMNS, &rows.matrix, |row| {
         enter_link(row, recording, |group_key, rank| place(results, group_key, rank));
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Transport;
+
+    #[test]
+    fn links_of_reduce_are_those_of_reduce_scatter_where_the_group_has_no_reduce() {
+        let link = |group_key| LinkRow {
+            group_key,
+            kind: CollectiveType::of_name("reduce"),
+            step: 1,
+            src: 0,
+            dst: 1,
+            transport: Transport::of_word("HCCS"),
+            bytes: 1.0,
+            time_ns: 1.0,
+        };
+        let mut recording = Recording { links: vec![link(1), link(2), link(3)], ..Recording::default() };
+        recording.collective("hcom_reduceScatter__097_5_1", 1, 1, 10, 10);
+        recording.collective("hcom_reduceScatter__098_5_1", 2, 1, 10, 10);
+        recording.collective("hcom_reduce__098_6_1", 2, 1, 30, 10);
+        recording.collective("hcom_allReduce__099_6_1", 3, 1, 50, 10);
+        name_shortened_kinds(&mut recording);
+        let kinds: Vec<CollectiveType> = recording.links.iter().map(|link| link.kind).collect();
+        let reduce = CollectiveType::Reduce;
+        assert_eq!(kinds, [CollectiveType::ReduceScatter, reduce, reduce]);
+    }
 }
