@@ -18,6 +18,8 @@ pub struct HostClock {
     pub offset_ns: f64,
     /// By how much it is faster.
     pub drift_ppm: f64,
+    /// Whether that is no more than 0 for want of a better figure: the recording is too short to tell a drift.
+    pub is_drift_unknown: bool,
     /// The error of the offset, in nanoseconds.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub error_ns: f64,
@@ -50,6 +52,8 @@ struct Pair {
     b: usize,
     offset: f64,
     slope: f64,
+    /// Whether the recording is too short to tell a slope.
+    is_short: bool,
     sigma: f64,
     /// How far the clocks may drift apart to either end of the recording, where it is too short to tell their drift.
     drifted: f64,
@@ -112,15 +116,16 @@ fn pair(a: usize, b: usize, mut samples: Vec<(f64, f64)>) -> Pair {
     let span = samples.iter().map(|it| it.0).fold(f64::MIN, f64::max)
         - samples.iter().map(|it| it.0).fold(f64::MAX, f64::min);
     // Neighbours in time say nothing of a drift but jitter.
-    let (slope, drifted) = match span > DRIFT_SPAN {
-        true => (theil_sen(&samples, DRIFT_SPAN / 4.0), 0.0),
-        false => (0.0, theil_sen(&samples, span / 4.0).abs() * span / 2.0),
+    let is_short = span <= DRIFT_SPAN;
+    let (slope, drifted) = match is_short {
+        false => (theil_sen(&samples, DRIFT_SPAN / 4.0), 0.0),
+        true => (0.0, theil_sen(&samples, span / 4.0).abs() * span / 2.0),
     };
     let mut offsets: Vec<f64> = samples.iter().map(|(time, delta)| delta - slope * time).collect();
     let offset = median(&mut offsets);
     let mut off: Vec<f64> = offsets.iter().map(|it| (it - offset).abs()).collect();
     let sigma = 1.4826 * median(&mut off) / (samples.len().max(1) as f64).sqrt();
-    Pair { a, b, offset, slope, sigma: sigma.max(1.0), drifted }
+    Pair { a, b, offset, slope, is_short, sigma: sigma.max(1.0), drifted }
 }
 
 /// The median slope of all pairs of points that are so far from one another.
@@ -170,6 +175,7 @@ fn grow_trees(hosts: &mut [HostClock], pairs: &[Pair]) -> usize {
             hosts[to].island = islands;
             hosts[to].offset_ns = hosts[from].offset_ns + sign * pair.offset;
             hosts[to].drift_ppm = hosts[from].drift_ppm + sign * pair.slope * 1e6;
+            hosts[to].is_drift_unknown = hosts[from].is_drift_unknown || pair.is_short;
             hosts[to].error_ns = hosts[from].error_ns.hypot(pair.sigma).hypot(pair.drifted);
         }
         islands += 1;
@@ -241,12 +247,14 @@ mod tests {
         // The offset is right in the middle, and that far off at the begin.
         assert!((hosts[1].offset_ns - 3_300.0).abs() < 300.0, "{:?}", hosts[1]);
         assert!(hosts[1].error_ns >= 3_000.0, "{:?}", hosts[1]);
+        assert!(hosts[1].is_drift_unknown && !hosts[0].is_drift_unknown);
     }
 
     #[test]
     fn hosts_without_a_shared_collective_are_islands() {
         let mut hosts = vec![HostClock::default(); 4];
-        let pair = |a, b, offset| Pair { a, b, offset, slope: 0.0, sigma: 10.0, drifted: 0.0 };
+        let pair =
+            |a, b, offset| Pair { a, b, offset, slope: 0.0, is_short: false, sigma: 10.0, drifted: 0.0 };
         let pairs = [pair(0, 2, 73e9), pair(1, 3, -5.0)];
         assert_eq!(grow_trees(&mut hosts, &pairs), 2);
         assert_eq!(hosts.iter().map(|host| host.island).collect::<Vec<_>>(), [0, 1, 0, 1]);

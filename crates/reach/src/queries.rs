@@ -115,6 +115,7 @@ pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> S
     }
     let tables: Vec<String> = tables_of(statement)
         .into_iter()
+        .filter(|table| !defines(statement, table))
         .map(|table| format!("{table} AS (SELECT * FROM {})", source(table)))
         .collect();
     if tables.is_empty() {
@@ -130,6 +131,28 @@ pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> S
         Some(rest) => format!("{comments}WITH RECURSIVE {tables},\n     {}", rest.trim_start()),
         None => format!("{comments}WITH {tables},\n     {}", rest.trim_start()),
     }
+}
+
+/// Whether a statement has a table of its own by a name, which stands for the set's: `NAME AS (`, `NAME (COLUMN) AS (`.
+fn defines(statement: &str, name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let lower = statement.to_ascii_lowercase();
+    lower.match_indices(name).any(|(at, _)| {
+        let (before, rest) = (&lower[..at], &lower[at + name.len()..]);
+        let is_whole = !before.ends_with(is_letter) && !rest.starts_with(is_letter);
+        let is_listed = before.trim_end().ends_with(',')
+            || before
+                .split_whitespace()
+                .next_back()
+                .is_some_and(|word| ["with", "recursive"].contains(&word));
+        let rest = rest.trim_start();
+        let behind_columns = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let rest = behind_columns.map_or(rest, |(_, rest)| rest.trim_start());
+        let query = behind_word(rest, "AS").map(without_comments);
+        let query = query.map(|rest| behind_word(rest, "NOT").map_or(rest, str::trim_start));
+        let query = query.map(|rest| behind_word(rest, "MATERIALIZED").map_or(rest, str::trim_start));
+        is_whole && is_listed && query.is_some_and(|rest| rest.starts_with('('))
+    })
 }
 
 /// A statement without the blanks and comments that it begins with.
@@ -219,6 +242,16 @@ mod tests {
             (
                 "WITH RECURSIVE x AS (SELECT * FROM ranks) SELECT 1",
                 format!("WITH RECURSIVE {ranks},\n     x AS (SELECT * FROM ranks) SELECT 1"),
+            ),
+            (
+                "WITH steps AS (SELECT 1 AS a) SELECT * FROM steps",
+                "WITH steps AS (SELECT 1 AS a) SELECT * FROM steps".to_owned(),
+            ),
+            (
+                "WITH a AS (SELECT 1), steps (x) AS (SELECT 1) SELECT * FROM steps JOIN ranks",
+                format!(
+                    "WITH {ranks},\n     a AS (SELECT 1), steps (x) AS (SELECT 1) SELECT * FROM steps JOIN ranks"
+                ),
             ),
             ("SELECT withdrawn FROM ranks", format!("WITH {ranks}\nSELECT withdrawn FROM ranks")),
         ] {

@@ -104,7 +104,10 @@ fn clocks(findings: &Findings, width: Option<u16>) -> String {
         table.row([
             TableCell::from(host.host.as_str()),
             format!("{:.3} ms", host.offset_ns / 1e6).into(),
-            format!("{:.1} ppm", host.drift_ppm).into(),
+            match host.is_drift_unknown {
+                true => "–".into(),
+                false => format!("{:.1} ppm", host.drift_ppm).into(),
+            },
             format!("± {:.1} µs", host.error_ns / 1e3).into(),
             (host.island + 1).to_string().into(),
         ]);
