@@ -29,6 +29,7 @@ use crate::report::count;
 use crate::report::info::{Info, of_trace};
 use crate::report::page::{Against, Page};
 use crate::terminal::Terminal;
+pub use crate::terminal::command_line;
 
 /// The option of commands that leave a page behind.
 #[derive(Clone, Debug, Default, Args)]
@@ -394,20 +395,6 @@ pub fn name_of(path: &Path) -> String {
     name.map_or("profile".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Words as one line for a shell.
-pub fn command_line(words: impl IntoIterator<Item = String>) -> String {
-    words.into_iter().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as shells take it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 /// Says what was written, and what of the profile isn't in it.
 fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
     let size =
@@ -439,16 +426,5 @@ fn tell(output: &Path, left_out: &LeftOut, terminal: &Terminal) {
     if left_out.samples_in_full < left_out.samples {
         let kept = left_out.samples_in_full;
         terminal.note(&say!("of {} values of counters, {kept} extremes are kept", left_out.samples));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_with_blanks_are_quoted_for_shells() {
-        assert_eq!(quoted("a b'c"), "'a b'\\''c'");
-        assert_eq!(quoted("PROF_1/a.json"), "PROF_1/a.json");
     }
 }

@@ -3,6 +3,7 @@
 mod harmless;
 mod problem;
 mod progress;
+mod shell;
 mod slow;
 mod style;
 
@@ -13,6 +14,7 @@ use opscope_say::{sentence, word};
 pub use harmless::{DataOutput, harmless, harmless_about, printable, shortened};
 pub use problem::{print_problem, usage};
 pub use progress::{IterationBar, StepBar};
+pub use shell::command_line;
 pub use slow::SlowNote;
 pub use style::{bold, dim};
 

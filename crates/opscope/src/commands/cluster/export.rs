@@ -103,6 +103,14 @@ fn insight(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> any
             UsageError(word("--format insight takes one folder, that above all ranks").to_owned()).into()
         );
     };
+    if opscope_reach::is_set(path) {
+        let text = say!(
+            "{}: this is a set of opscope cluster import, and --format insight is made of the ranks' own files; give \
+             the folder that they are in",
+            path.display()
+        );
+        return Err(UsageError(text).into());
+    }
     let options = Options { output: output.map(Path::to_owned), ..Options::new(Mode::All, path.clone()) };
     let done = analyze(&options)?;
     cluster::losses_lines(&done.losses).iter().for_each(|line| terminal.warn(line));
