@@ -50,10 +50,11 @@ def random_faults(chance, ranks, layout, form):
     kinds = ["low-frequency", "slow-link", "more-tokens", "ai-cpu", "late-input", "host-bound"]
     if layout["ep"] < 2:
         kinds.remove("more-tokens")
-    if layout["dp"] < 2 or form == "kineto":
+    # The links between two ranks have no others like them.
+    if layout["dp"] < 2 or form == "kineto" or ranks < 4:
         kinds.remove("slow-link")
     faults = []
-    for kind in chance.sample(kinds, chance.randint(1, len(kinds))):
+    for kind in chance.sample(kinds, min(chance.randint(1, len(kinds)), ranks)):
         rank = free.pop()
         if kind == "low-frequency":
             faults.append(f"{kind}={rank}:{chance.uniform(1.1, 1.5):.3f}")

@@ -25,6 +25,17 @@ pub struct Account {
     /// With nothing on the device.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub host_ns: f64,
+    /// The rest: tasks that reach into the next step, or tables that contradict each other.
+    #[serde(serialize_with = "crate::rows::whole_ns")]
+    pub unaccounted_ns: f64,
+}
+
+impl Account {
+    /// The length of the step.
+    pub fn whole_ns(&self) -> f64 {
+        let parts = [self.compute_ns, self.waiting_ns, self.transfer_ns, self.bubble_ns, self.host_ns];
+        parts.iter().sum::<f64>() + self.unaccounted_ns
+    }
 }
 
 /// The mean step of each rank's.
@@ -43,6 +54,7 @@ pub fn mean(run: &Run, accounts: &[Account]) -> Account {
         transfer_ns: mean(|it| it.transfer_ns),
         bubble_ns: mean(|it| it.bubble_ns),
         host_ns: mean(|it| it.host_ns),
+        unaccounted_ns: mean(|it| it.unaccounted_ns),
     }
 }
 
@@ -59,8 +71,8 @@ fn of_rank(run: &Run, absent: &Absent, index: usize) -> Account {
     }
     account.compute_ns = rank.compute_ns.values().map(|time| *time as f64).sum::<f64>();
     let whole = rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>();
-    account.host_ns =
-        whole - account.compute_ns - account.waiting_ns - account.transfer_ns - account.bubble_ns;
+    account.host_ns = rank.idle_ns.iter().map(|time| *time as f64).sum();
+    account.unaccounted_ns = whole - account.whole_ns();
     let steps = rank.steps.len().max(1) as f64;
     Account {
         compute_ns: account.compute_ns / steps,
@@ -68,6 +80,7 @@ fn of_rank(run: &Run, absent: &Absent, index: usize) -> Account {
         transfer_ns: account.transfer_ns / steps,
         bubble_ns: account.bubble_ns / steps,
         host_ns: account.host_ns / steps,
+        unaccounted_ns: account.unaccounted_ns / steps,
     }
 }
 

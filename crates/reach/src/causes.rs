@@ -128,6 +128,8 @@ pub enum Cause {
     Unknown,
     /// The profile has no operators, which reasons are found by.
     NoOperators,
+    /// The profiles of its peers have no operators, so that its own can't be compared.
+    NoOperatorsOfPeers,
 }
 
 /// An operator's share in the excess.
@@ -176,7 +178,9 @@ impl Evidence {
     /// Whether the operators are known, and none of the reasons is theirs, or nothing is known but that others wait.
     pub fn is_without_reason(&self) -> bool {
         match self.causes.first().map(|it| &it.cause) {
-            None | Some(Cause::Unknown | Cause::NoOperators) => !self.differences.is_empty(),
+            None | Some(Cause::Unknown | Cause::NoOperators | Cause::NoOperatorsOfPeers) => {
+                !self.differences.is_empty()
+            }
             Some(Cause::NotRecorded { .. }) => true,
             Some(_) => false,
         }
@@ -289,9 +293,20 @@ fn explain_rank(
     excess_ns: f64,
 ) -> Evidence {
     let chosen = chosen_peers(run, peers, rank);
-    let all: Vec<usize> = std::iter::once(rank).chain(chosen.iter().copied()).collect();
+    let all: Vec<usize> = std::iter::once(rank).chain(chosen).collect();
     let mut read = opscope_parallel::map(&all, |rank| operators(*rank));
     let own = read.remove(0);
+    // A peer whose operators were lost says nothing of those that it has none of.
+    let count = |its: &Operators| its.by_key.values().map(|it| it.count as f64).sum::<f64>();
+    let enough = 0.5 * count(&own);
+    let peers_of = all.into_iter().skip(1).zip(read);
+    let (chosen, read): (Vec<usize>, Vec<Operators>) =
+        peers_of.filter(|(_, its)| count(its) >= enough && count(its) > 0.0).unzip();
+    if chosen.is_empty() {
+        let cause = if own.spans.is_empty() { Cause::NoOperators } else { Cause::NoOperatorsOfPeers };
+        let causes = vec![Explanation { cause, explains_ns: 0.0 }];
+        return Evidence { causes, ..Evidence::default() };
+    }
     // Operators are those of all steps, also of those that were left out.
     let steps = (run.ranks[rank].steps.len() + run.ranks[rank].steps_left_out).max(1) as f64;
     let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps };

@@ -306,7 +306,7 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
                 waited_ns,
                 transfer_ns: part.duration_ns as f64 - waited_ns,
                 segment_ns: part.segment_ns,
-                typical_ns: findings.peers.segment[*index as usize],
+                typical_ns: findings.peers.work.segment[*index as usize],
                 is_last: *index == last,
             }
         };

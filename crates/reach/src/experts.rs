@@ -11,7 +11,7 @@ pub struct ExpertRow {
     pub rank: u32,
     /// The step.
     pub step: i32,
-    /// How manieth such product of the step it is.
+    /// Its ordinal among such products of the step.
     pub place: i32,
     /// The tokens of all the rank's experts.
     pub tokens: u64,
@@ -59,7 +59,7 @@ pub struct ExpertsGroup {
 pub struct ExpertsProduct {
     /// The group, by its place among [`Experts::groups`].
     pub group: usize,
-    /// How manieth product of a step it is.
+    /// Its ordinal among the products of a step.
     pub place: i32,
     /// How many ranks have it.
     pub ranks: usize,

@@ -26,6 +26,8 @@
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
 //! peers                                ranks that do the same, and what is typical of them
 //! predecessors   absent                what an event waits for on its peers; when those came that weren't recorded
+//! typical_work   hidden_work           how long work would take on peers; work done while collectives held a rank up
+//! slots   typical                      places of collectives in a step; what is typical of values
 //! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
 //! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
 //! clocks   matching   relative         hosts' clocks; which parts belong to one collective; differences of two ranks
@@ -52,6 +54,7 @@ mod error;
 mod experts;
 mod gathered;
 mod held;
+mod hidden_work;
 mod host_gaps;
 mod inferred_steps;
 mod json_tree;
@@ -70,6 +73,7 @@ mod rows;
 mod run;
 mod separate_clocks;
 mod set;
+mod slots;
 mod slow_groups;
 mod steps_of_others;
 mod strangers;
@@ -79,6 +83,8 @@ mod suspects;
 mod tests;
 mod together;
 mod tokens;
+mod typical;
+mod typical_work;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -60,6 +60,8 @@ pub struct Compared {
     pub dst: usize,
     /// The group, as an index.
     pub group: u32,
+    /// How long the link was used, in nanoseconds.
+    pub time_ns: f64,
     /// Its bandwidth in GB/s.
     pub bandwidth: f64,
     /// The median of its like; `None` where too few are alike to be compared.
@@ -71,46 +73,42 @@ pub struct Compared {
 /// The bandwidth of each use of a directed pair beside those of its like: kind by kind, and within a kind by sender
 /// and receiver.
 pub fn compare(run: &Run) -> Vec<Compared> {
-    let mut classes: BTreeMap<Class, BTreeMap<(usize, usize, u32), f64>> = BTreeMap::new();
+    let mut classes: BTreeMap<Class, BTreeMap<(usize, usize, u32), (f64, f64)>> = BTreeMap::new();
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
         let members = run.groups[group as usize].size() as usize;
         let class = (transport, kind, members, bytes.log2().round() as i32);
-        classes.entry(class).or_default().insert((src, dst, group), bytes / time);
+        classes.entry(class).or_default().insert((src, dst, group), (bytes / time, time));
     }
     let mut compared = Vec::new();
     for ((transport, kind, ..), pairs) in classes {
-        let mut logarithms: Vec<f64> = pairs.values().map(|it| it.ln()).collect();
+        let mut logarithms: Vec<f64> = pairs.values().map(|it| it.0.ln()).collect();
         let middle = median(&mut logarithms);
         let mut off: Vec<f64> = logarithms.iter().map(|it| (it - middle).abs()).collect();
         let spread = (1.4826 * median(&mut off)).max(0.02);
         let typical = (pairs.len() >= FEWEST).then(|| middle.exp());
-        for ((src, dst, group), bandwidth) in pairs {
+        for ((src, dst, group), (bandwidth, time_ns)) in pairs {
             let is_low =
                 |typical: f64| (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * typical;
             let is_slow = typical.is_some_and(is_low);
-            compared.push(Compared { transport, kind, src, dst, group, bandwidth, typical, is_slow });
+            let of_group =
+                Compared { transport, kind, src, dst, group, time_ns, bandwidth, typical, is_slow };
+            compared.push(of_group);
         }
     }
     compared
 }
 
-/// By group, the share of its transfers' time that is left without its slow links: the slowest of the others, of the same
-/// kind and operation, is as much quicker.
-pub fn relief(compared: &[Compared]) -> BTreeMap<u32, f64> {
-    let mut uses: BTreeMap<(u32, CollectiveType, Transport), (f64, f64)> = BTreeMap::new();
+/// By group and operation, the share of its transfers' time that is left without its slow links. All links of a group
+/// work at a time, so that the one that takes longest of the others, whatever kind of link it is, is what remains.
+pub fn relief(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), f64> {
+    let mut uses: BTreeMap<(u32, CollectiveType), (f64, f64)> = BTreeMap::new();
     for it in compared {
-        let slowest = uses.entry((it.group, it.kind, it.transport)).or_insert((f64::MAX, f64::MAX));
-        let of_its = if it.is_slow { &mut slowest.0 } else { &mut slowest.1 };
-        *of_its = of_its.min(it.bandwidth);
+        let longest = uses.entry((it.group, it.kind)).or_insert((0.0, 0.0));
+        let of_its = if it.is_slow { &mut longest.0 } else { &mut longest.1 };
+        *of_its = of_its.max(it.time_ns);
     }
-    let mut shares: BTreeMap<u32, f64> = BTreeMap::new();
-    for ((group, ..), (slow, other)) in uses.into_iter().filter(|(_, (slow, other))| slow < other) {
-        if other < f64::MAX {
-            let share = shares.entry(group).or_insert(1.0);
-            *share = share.min(slow / other);
-        }
-    }
-    shares
+    uses.retain(|_, (slow, other)| *other > 0.0 && slow > other);
+    uses.into_iter().map(|(of, (slow, other))| (of, other / slow)).collect()
 }
 
 /// Finds slow links, the slowest first.

@@ -46,6 +46,7 @@ fn correct_shifts(run: &mut Run) -> Vec<Shift> {
     let group_of = |index: &u32| run.events[*index as usize].group;
     let mut events: Column<u32> = (0..run.events.len() as u32).filter(numbered).collect();
     events.sort_unstable_by_key(|index| (group_of(index), *index));
+    let usual = usual_firsts(run, &events);
     let mut added: NumberMap<u64, i32> = NumberMap::default();
     let mut shifts = Vec::new();
     // A group at a time, because the numbers of all take more memory than the events.
@@ -56,7 +57,7 @@ fn correct_shifts(run: &mut Run) -> Vec<Shift> {
             numbers.insert(event.sequence, (event.kind, event.end_ns(), event.step));
         }
         let group = group_of(&of_group[0]);
-        let reference = reference(&ranks);
+        let reference = reference(&ranks, usual.get(&run.groups[group as usize].role).copied());
         for (rank, numbers) in &ranks {
             let shift = best_shift(numbers, reference);
             if shift != 0 {
@@ -75,16 +76,30 @@ fn correct_shifts(run: &mut Run) -> Vec<Shift> {
     shifts
 }
 
-/// The first member whose numbers begin as those of most do.
-fn reference(ranks: &BTreeMap<u32, Numbers>) -> &Numbers {
-    let first = |numbers: &Numbers| numbers.keys().next().copied();
-    let alike = |numbers: &&Numbers| ranks.values().filter(|other| first(other) == first(numbers)).count();
-    let mut best: Option<&Numbers> = None;
-    for numbers in ranks.values() {
-        if best.is_none_or(|best| alike(&numbers) > alike(&best)) {
-            best = Some(numbers);
+/// The number with which most members of all groups of a use begin, by use. `events` come group by group.
+fn usual_firsts(run: &Run, events: &[u32]) -> BTreeMap<Role, i32> {
+    let event = |index: &u32| &run.events[*index as usize];
+    let mut counts: BTreeMap<Role, BTreeMap<i32, usize>> = BTreeMap::new();
+    for of_group in events.chunk_by(|a, b| event(a).group == event(b).group) {
+        let mut firsts: BTreeMap<u32, i32> = BTreeMap::new();
+        for event in of_group.iter().map(event) {
+            let first = firsts.entry(event.rank).or_insert(event.sequence);
+            *first = event.sequence.min(*first);
         }
+        let of_role = counts.entry(run.groups[event(&of_group[0]).group as usize].role).or_default();
+        firsts.into_values().for_each(|first| *of_role.entry(first).or_default() += 1);
     }
+    let most = |firsts: BTreeMap<i32, usize>| firsts.into_iter().rev().max_by_key(|(_, count)| *count);
+    counts.into_iter().filter_map(|(role, firsts)| Some((role, most(firsts)?.0))).collect()
+}
+
+/// The first member whose numbers begin as those of most do; of as many, as those of other groups.
+fn reference(ranks: &BTreeMap<u32, Numbers>, usual: Option<i32>) -> &Numbers {
+    let first = |numbers: &Numbers| numbers.keys().next().copied();
+    let alike = |numbers: &Numbers| ranks.values().filter(|other| first(other) == first(numbers)).count();
+    let order = |numbers: &Numbers| (alike(numbers), first(numbers) == usual);
+    // Of equals the last is chosen.
+    let best = ranks.values().rev().max_by_key(|numbers| order(numbers));
     best.expect("a group with events has a rank")
 }
 
@@ -176,8 +191,8 @@ fn shifts(numbers: &Numbers, reference: &Numbers) -> BTreeSet<i32> {
     shifts
 }
 
-/// The key that the parts of one collective have in common: group, pair (or none), number, how manieth of the same rank
-/// with all that.
+/// The key that the parts of one collective have in common: group, pair (or none), number, and the ordinal among
+/// those of the same rank with all that.
 type Key = (u32, u32, u32, i32, u32);
 
 /// Stands where no pair does.
@@ -223,8 +238,8 @@ fn keys(run: &Run) -> Column<(Key, u32)> {
         }
         let (source, target) = pairs[index];
         let number = match event.kind.is_between_two() && source != NO_PAIR {
-            // The two sides of a pair count on their own: what counts is the how-manieth of the pair it is, where one
-            // side lacks some that of the step.
+            // The two sides of a pair count on their own: the ordinal among those of the pair counts, or among
+            // those of its step where one side lacks some.
             true => {
                 let is_by_step = unequal.contains(&(event.group, source, target));
                 let step = if is_by_step { event.step } else { 0 };

@@ -1,11 +1,10 @@
 //! Ranks that do the same, and what is typical of them.
 //!
 //! Peers are ranks whose groups of each use see the same types in the same order; that separates the stages of a
-//! pipeline by themselves. A *slot* is a place in a step of theirs: the how-manieth collective of a use and type.
+//! pipeline by themselves. A *slot* is a place in a step of theirs: the first, second, … collective of a use and type.
 //! A rank's work before a slot is compared with that of its peers at the same slot of the same step.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::iter::repeat_n;
 
 use opscope_columns::Column;
 
@@ -13,10 +12,13 @@ use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{SlowLink, compare, relief, slow_links};
-use crate::predecessors::{Also, Place, Slots, Usual};
+use crate::predecessors::{Also, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
+use crate::slots::Slots;
 use crate::slow_groups;
+use crate::typical::{FEWEST, typical};
+use crate::typical_work::{self, TypicalWork};
 
 /// Peers, slots and what is typical of them.
 #[derive(Clone, Debug, Default)]
@@ -27,13 +29,10 @@ pub struct Peers {
     pub sizes: Vec<u32>,
     /// The slot of each event.
     pub slot: Column<u32>,
-    /// How manieth of its slot's kind in its step each event is: use and type are the event's.
+    /// The ordinal of each event among those of its use and type in its step.
     pub occurrence: Column<u32>,
-    /// The typical segment before each event, in nanoseconds.
-    pub segment: Column<f64>,
-    /// Whether the segment before each event is work after the same as on most peers, so that its length can be compared
-    /// with theirs.
-    pub is_alike: Column<bool>,
+    /// The typical work before each event.
+    pub work: TypicalWork,
     /// The typical time of each rank's own in each of its steps, in their order: under computing tasks, or with nothing
     /// on the device. In nanoseconds.
     pub own: Vec<Vec<f64>>,
@@ -52,9 +51,6 @@ pub struct Peers {
     pub also: Also,
 }
 
-/// The fewest peers whose median is taken. Of fewer it is the least of all steps.
-const FEWEST: usize = 3;
-
 /// Finds peers and what is typical of them. Predecessors of events that those of their peers contradict are put right.
 pub fn find(run: &mut Run) -> Peers {
     let (class, classes) = classes(run);
@@ -63,28 +59,27 @@ pub fn find(run: &mut Run) -> Peers {
     let kin = assign_slots(run, &classes, &mut peers);
     let slots = Slots { own: &peers.slot, kin: &kin };
     Usual::of_peers(run, slots).correct(run, slots);
-    let mut usual = Usual::of_peers(run, slots);
-    usual.add_of_kin(run, slots);
-    peers.also = usual.others(run, slots);
-    (peers.segment, peers.is_alike) = typical_segments(run, slots);
-    peers.own = typical_by_step(run, &peers.class, |rank| own_times(rank).collect());
+    peers.own = typical_by_step(run, &peers.class, |rank| rank.own_times().collect());
+    let beyond;
+    (peers.work, beyond) = typical_work::find(run, slots, &peers.own);
+    peers.also = Also::find(run, slots, &peers.work.segment, &beyond);
     peers.finish = typical_by_step(run, &peers.class, |rank| {
         rank.finishes.iter().map(|finish| (finish.step, finish.segment_ns as f64)).collect()
     });
-    let classes = tail_classes(run);
+    let classes = tail_classes(run, &peers.occurrence);
     peers.tail = typical_tails(run, &classes);
     let compared = compare(run);
     peers.slow_links = slow_links(run, &compared);
     let relief = relief(&compared);
     without_slow_links(run, &relief, &classes, &mut peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
-    let times = |group: u32| {
-        let by_link = relief.get(&group).map(|share| 1.0 / share);
-        by_link.or_else(|| peers.slow_groups.get(&group).copied()).unwrap_or(1.0)
+    let times = |instance: &Instance| {
+        let by_link = relief.get(&(instance.group, run.first_of(instance).kind)).map(|share| 1.0 / share);
+        by_link.or_else(|| peers.slow_groups.get(&instance.group).copied()).unwrap_or(1.0)
     };
     let tails: Column<f64> =
-        run.instances.iter().zip(&peers.tail).map(|(it, tail)| tail * times(it.group)).collect();
-    let typical = Typical { tails: &tails, segments: &peers.segment, slots: &peers.slot };
+        run.instances.iter().zip(&peers.tail).map(|(it, tail)| tail * times(it)).collect();
+    let typical = Typical { tails: &tails, segments: &peers.work.segment, slots: &peers.slot };
     peers.absent = Absent::find(run, typical);
     peers
 }
@@ -149,78 +144,6 @@ fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) -> Column<u32> 
     of_kin
 }
 
-/// The typical value of what peers have at a place: their median, of few the least of all steps.
-fn typical(at_step: &mut [f64], least: f64) -> f64 {
-    if at_step.len() >= FEWEST { median(at_step) } else { least }
-}
-
-fn least(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::MAX, f64::min)
-}
-
-/// The typical segment before each event, and whether most peers have it after the same.
-fn typical_segments(run: &Run, slots: Slots<'_>) -> (Column<f64>, Column<bool>) {
-    // Of work that isn't known nothing is typical.
-    let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
-    let mut order: Column<u32> = (0..run.events.len() as u32).filter(is_known).collect();
-    order.sort_unstable_by_key(|&index| (slots.own[index as usize], run.events[index as usize].step, index));
-    let count = run.events.len();
-    let mut found = (repeat_n(f64::NAN, count).collect(), repeat_n(false, count).collect());
-    for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
-        typical_of_slot(run, slots, of_slot, &mut found);
-    }
-    found
-}
-
-/// Finds what is typical in a slot, whose events come in the order of steps. Work after one predecessor isn't comparable
-/// with work after another: where most events come after the same, they are compared with one another alone. Of the
-/// others that can't be said: where few ranks are slow, that is why they come after something else.
-fn typical_of_slot(
-    run: &Run,
-    slots: Slots<'_>,
-    events: &[u32],
-    (found, is_alike): &mut (Column<f64>, Column<bool>),
-) {
-    let event = |index: &u32| &run.events[*index as usize];
-    let segments =
-        |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
-    let is_of_one_step = |a: &u32, b: &u32| event(a).step == event(b).step;
-    let least = least(&segments(events));
-    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
-    for of_step in events.chunk_by(is_of_one_step) {
-        counts.insert(event(&of_step[0]).step, of_step.len());
-        let typical = typical(&mut segments(of_step), least);
-        of_step.iter().for_each(|it| found[*it as usize] = typical);
-    }
-    let mut alike: BTreeMap<Option<Place>, Vec<u32>> = BTreeMap::new();
-    for index in events {
-        let after = event(index).pred.map(|pred| slots.place(run, event(index), pred));
-        alike.entry(after).or_default().push(*index);
-    }
-    for alike in alike.into_values() {
-        for of_step in alike.chunk_by(is_of_one_step) {
-            if 2 * of_step.len() < counts[&event(&of_step[0]).step] {
-                continue;
-            }
-            of_step.iter().for_each(|it| is_alike[*it as usize] = true);
-            if of_step.len() >= FEWEST {
-                let typical = median(&mut segments(of_step));
-                of_step.iter().for_each(|it| found[*it as usize] = typical);
-            }
-        }
-    }
-}
-
-/// The time of a rank's own in each of its steps: under computing tasks, or with nothing on the device, in nanoseconds.
-pub fn own_times(rank: &Rank) -> impl Iterator<Item = (i32, f64)> + '_ {
-    let idle = rank.idle_ns.iter().copied().chain(std::iter::repeat(0));
-    let of_step = |(step, idle): (&crate::rows::StepRow, i64)| {
-        let compute = rank.compute_ns.get(&step.step).copied().unwrap_or_default();
-        (step.step, compute as f64 + idle as f64)
-    };
-    rank.steps.iter().zip(idle).map(of_step)
-}
-
 /// The typical values of each rank's steps, in the order in which `values` gives them with their steps.
 fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32, f64)>) -> Vec<Vec<f64>> {
     let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
@@ -240,11 +163,21 @@ fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32,
     run.ranks.iter().zip(class).map(of_rank).collect()
 }
 
-/// Transfers that can be compared: use, type, size in eighths of a power of two, members, hosts spanned.
-pub type TailClass = (Role, CollectiveType, u32, u32, usize);
+/// Transfers that can be compared: use, type, size, members, hosts spanned.
+pub type TailClass = (Role, CollectiveType, Size, u32, usize);
 
-/// The class of each instance's transfer.
-pub fn tail_classes(run: &Run) -> Column<TailClass> {
+/// What a transfer carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Size {
+    /// Its bytes, in eighths of a power of two.
+    Known(u32),
+    /// Where the profiles don't tell: its ordinal among those of its use and type in its step. The one of that ordinal carries
+    /// as much in each step.
+    Unknown(u32),
+}
+
+/// The class of each instance's transfer. `occurrence` has each event's ordinal in its step.
+fn tail_classes(run: &Run, occurrence: &[u32]) -> Column<TailClass> {
     let class = |instance: &Instance| {
         let first = run.first_of(instance);
         let parts = run.events_of(instance);
@@ -254,7 +187,10 @@ pub fn tail_classes(run: &Run) -> Column<TailClass> {
         // The profile of a member may lack them.
         let count = parts.clone().filter(|event| event.bytes > 0).count() as u64;
         let bytes = parts.map(|event| event.bytes / count.max(1)).sum::<u64>();
-        let size = if bytes == 0 { 0 } else { ((bytes as f64).log2() * 8.0).round() as u32 };
+        let size = match (bytes, run.parts_of(instance).first()) {
+            (0, first) => Size::Unknown(first.map_or(0, |first| occurrence[*first as usize])),
+            (bytes, _) => Size::Known(((bytes as f64).log2() * 8.0).round() as u32),
+        };
         let kind = if first.kind == CollectiveType::Send { CollectiveType::Receive } else { first.kind };
         let role = run.groups[instance.group as usize].role;
         (role, kind, size, instance.members, hosts.len())
@@ -321,18 +257,24 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long
-/// they take without it: as much shorter as the link is slower than the slowest of the group's others.
-fn without_slow_links(run: &Run, ratios: &BTreeMap<u32, f64>, classes: &[TailClass], tails: &mut [f64]) {
+/// they take without it: to the share that is left of them.
+fn without_slow_links(
+    run: &Run,
+    shares: &BTreeMap<(u32, CollectiveType), f64>,
+    classes: &[TailClass],
+    tails: &mut [f64],
+) {
+    let share = |instance: &Instance| shares.get(&(instance.group, run.first_of(instance).kind));
     let mut others: HashMap<TailClass, BTreeSet<u32>> = HashMap::new();
     for (instance, class) in run.instances.iter().zip(classes) {
         let of_class = others.entry(*class).or_default();
-        if !ratios.contains_key(&instance.group) && of_class.len() < FEWEST {
+        if share(instance).is_none() && of_class.len() < FEWEST {
             of_class.insert(instance.group);
         }
     }
     for ((instance, class), tail) in run.instances.iter().zip(classes).zip(tails) {
-        if let Some(ratio) = ratios.get(&instance.group).filter(|_| others[class].len() < FEWEST) {
-            *tail = tail.min(instance.tail * ratio);
+        if let Some(share) = share(instance).filter(|_| others[class].len() < FEWEST) {
+            *tail = tail.min(instance.tail * share);
         }
     }
 }

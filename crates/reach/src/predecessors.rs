@@ -10,39 +10,64 @@ use std::collections::{BTreeMap, HashMap};
 use opscope_columns::Column;
 
 use crate::clocks::median;
+use crate::hidden_work;
 use crate::run::{Event, Run};
-
-/// The slots of all events, in their order.
-#[derive(Clone, Copy)]
-pub struct Slots<'s> {
-    /// Slots among peers.
-    pub own: &'s [u32],
-    /// Slots among kin: the same for ranks that differ from peers only in the stages that they talk to, which are other
-    /// stages of a pipeline with the same work. A rank has one own slot for each of its kin's.
-    pub kin: &'s [u32],
-}
-
-/// Where a predecessor stands, seen from its event: its slot among kin, and by how much the number of its step is less.
-pub type Place = (u32, i32);
-
-impl Slots<'_> {
-    /// The place of an event's predecessor.
-    pub fn place(self, run: &Run, event: &Event, pred: u32) -> Place {
-        (self.kin[pred as usize], event.step.wrapping_sub(run.events[pred as usize].step))
-    }
-}
+use crate::slots::{Place, Slots};
+use crate::typical_work::Beyond;
 
 /// Some other events of each event, in one piece: a list for each would take several times the memory.
 #[derive(Clone, Debug, Default)]
 pub struct Also {
     /// Where the others of each event end in `others`.
     ends: Column<u32>,
-    others: Column<(u32, f64)>,
+    others: Column<Other>,
+}
+
+/// An event that another may have waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Other {
+    /// The event.
+    pub event: u32,
+    /// What the rank had to do behind it beyond its peers, in nanoseconds.
+    pub beyond_ns: f32,
+    /// The typical work behind it, in nanoseconds.
+    pub typical_ns: f64,
 }
 
 impl Also {
-    /// The others of an event: each by its index, with the typical segment behind it in nanoseconds.
-    pub fn of(&self, event: usize) -> &[(u32, f64)] {
+    /// Predecessors that events have on their peers, beside their own, with the work behind them that is typical and what
+    /// the rank had to do beyond it.
+    pub fn find(run: &Run, slots: Slots<'_>, typical: &[f64], beyond: &[Beyond]) -> Self {
+        let mut usual = Usual::among(run, slots, slots.own, typical);
+        usual.add_of_kin(run, slots, typical);
+        let hidden = hidden_work::find(run);
+        let mut also = Self::default();
+        each_with_places(run, slots, |index, event, places| {
+            let usual = usual.at(slots.own[index]).iter();
+            let usual = usual.filter_map(|(place, segment)| Some((places.pred(event, *place)?, *segment)));
+            for (pred, segment) in usual.filter(|(pred, _)| Some(*pred) != event.pred) {
+                let room = room(run, event, pred) as f64;
+                if room >= 0.0 {
+                    let typical_ns = segment.min(room);
+                    let begin = run.events[pred as usize].end_ns();
+                    let end = begin.saturating_add(typical_ns as i64);
+                    let more = beyond[event.rank as usize].within(event.step, begin, end);
+                    let beyond_ns = more.min(room - typical_ns) as f32;
+                    also.others.push(Other { event: pred, beyond_ns, typical_ns });
+                }
+            }
+            if let Some(&(since, work)) = hidden.get(&(index as u32)) {
+                let begin = run.events[since as usize].end_ns();
+                let more = beyond[event.rank as usize].within(event.step, begin, event.start_ns).min(work);
+                also.others.push(Other { event: since, beyond_ns: more as f32, typical_ns: work - more });
+            }
+            also.ends.push(also.others.len() as u32);
+        });
+        also
+    }
+
+    /// The others of an event.
+    pub fn of(&self, event: usize) -> &[Other] {
         let begin = event.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.others[begin as usize..self.ends[event] as usize]
     }
@@ -60,18 +85,21 @@ const NEAR: f64 = 0.1;
 pub struct Usual(HashMap<u32, Vec<(Place, f64)>>);
 
 impl Usual {
-    /// Finds what is usual among peers.
+    /// Finds what is usual among peers, with the work as it was measured.
     pub fn of_peers(run: &Run, slots: Slots<'_>) -> Self {
-        Self::among(run, slots, slots.own)
+        Self::among(run, slots, slots.own, &[])
     }
 
-    fn among(run: &Run, slots: Slots<'_>, alike: &[u32]) -> Self {
+    /// Finds what is usual in slots, with the work as it was measured, or as it is typical where that is less.
+    fn among(run: &Run, slots: Slots<'_>, alike: &[u32], typical: &[f64]) -> Self {
         let mut counts: HashMap<u32, usize> = HashMap::new();
         let mut preds: Column<((u32, Place), i64)> = Column::new();
-        for (event, slot) in run.events.iter().zip(alike) {
+        for (index, (event, slot)) in run.events.iter().zip(alike).enumerate() {
             *counts.entry(*slot).or_default() += 1;
             if let Some(pred) = event.pred {
-                preds.push(((*slot, slots.place(run, event, pred)), event.segment_ns));
+                // Nothing is typical of work that isn't known.
+                let typical = typical.get(index).filter(|it| !it.is_nan()).map_or(i64::MAX, |it| *it as i64);
+                preds.push(((*slot, slots.place(run, event, pred)), event.segment_ns.min(typical)));
             }
         }
         preds.sort_unstable();
@@ -88,8 +116,8 @@ impl Usual {
 
     /// Adds what is usual among kin. Where a path is slow that all peers use, none of them shows what else it waits
     /// for; another stage of the pipeline does. It counts where no peer contradicts it by starting before.
-    pub fn add_of_kin(&mut self, run: &Run, slots: Slots<'_>) {
-        let of_kin = Self::among(run, slots, slots.kin);
+    fn add_of_kin(&mut self, run: &Run, slots: Slots<'_>, typical: &[f64]) {
+        let of_kin = Self::among(run, slots, slots.kin, typical);
         let mut held: BTreeMap<(u32, Place), (bool, f64)> = BTreeMap::new();
         each_with_places(run, slots, |index, event, places| {
             let own = self.at(slots.own[index]);
@@ -148,22 +176,6 @@ impl Usual {
             best = best.into_iter().chain(explained).min_by(|a, b| a.0.total_cmp(&b.0));
         }
         best.map(|(_, pred)| pred)
-    }
-
-    /// Predecessors that events have on their peers, beside their own.
-    pub fn others(&self, run: &Run, slots: Slots<'_>) -> Also {
-        let mut also = Also::default();
-        each_with_places(run, slots, |index, event, places| {
-            for &(place, segment) in self.at(slots.own[index]) {
-                let Some(pred) = places.pred(event, place) else { continue };
-                let room = room(run, event, pred) as f64;
-                if Some(pred) != event.pred && room >= 0.0 {
-                    also.others.push((pred, segment.min(room)));
-                }
-            }
-            also.ends.push(also.others.len() as u32);
-        });
-        also
     }
 
     fn at(&self, slot: u32) -> &[(Place, f64)] {

@@ -8,6 +8,7 @@ use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::peers::Peers;
+use crate::predecessors::Other;
 use crate::run::{Instance, Run};
 
 /// Members of something to which a scenario applies.
@@ -157,8 +158,9 @@ fn pass(
         for &index in run.parts_of(instance) {
             let event = &run.events[index as usize];
             let measured = moved.get(&index).copied().unwrap_or([event.segment_ns as f64; LANES]);
-            let segments = chosen(ranks[event.rank as usize], measured, peers.segment[index as usize]);
-            let arrived = arrival(run, peers, &ends, index as usize, segments);
+            let mask = ranks[event.rank as usize];
+            let segments = chosen(mask, measured, peers.work.segment[index as usize]);
+            let arrived = arrival(run, peers, &ends, index as usize, segments, mask);
             for lane in 0..LANES {
                 begin[lane] = begin[lane].max(arrived[lane]);
             }
@@ -201,8 +203,8 @@ fn moved(run: &Run, scenarios: &[Scenario]) -> NumberMap<u32, Times> {
     segments
 }
 
-/// When a part arrives, after its own work.
-fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Times) -> Times {
+/// When a part arrives, after its own work. `mask` has the scenarios in which its rank has no more to do than its peers.
+fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Times, mask: u8) -> Times {
     let event = &run.events[index];
     let mut arrived: Times = match event.pred {
         None if let Some((since, segment)) = peers.absent.resumed(index as u32) => {
@@ -216,13 +218,14 @@ fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Ti
         }
         None => std::array::from_fn(|lane| event.start - event.segment_ns as f64 + segments[lane]),
     };
-    let others = event.before_in_group.map(|before| (before, 0.0));
-    for (other, segment) in others.into_iter().chain(peers.also.of(index).iter().copied()) {
+    let before = event.before_in_group.map(|event| Other { event, beyond_ns: 0.0, typical_ns: 0.0 });
+    for other in before.iter().chain(peers.also.of(index)) {
+        let measured = other.typical_ns + f64::from(other.beyond_ns);
         // One that ended after the start was measured can't have held it up.
-        if run.events[other as usize].end() + segment <= event.start + 1.0 {
-            let ends = ends.of(other);
+        if run.events[other.event as usize].end() + measured <= event.start + 1.0 {
+            let (ends, segments) = (ends.of(other.event), chosen(mask, [measured; LANES], other.typical_ns));
             for lane in 0..LANES {
-                arrived[lane] = arrived[lane].max(ends[lane] + segment);
+                arrived[lane] = arrived[lane].max(ends[lane] + segments[lane]);
             }
         }
     }

@@ -112,7 +112,7 @@ fn differences(run: &Run) -> BTreeMap<(usize, usize), Vec<(f64, f64)>> {
     let zero = run.events.iter().map(|event| event.start_ns).min().unwrap_or(0);
     let mut parts: Vec<(usize, i64)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
-        // Sends and receives are told by how manieth they are, which proves nothing.
+        // Sends and receives are told by their order alone, which proves nothing.
         if run.events_of(instance).any(|it| it.kind.is_between_two() || !it.kind.ends_together()) {
             continue;
         }

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::causes::Evidence;
+use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{Ends, SlowLink};
 use crate::noise;
-use crate::peers::{Peers, own_times};
+use crate::peers::Peers;
 use crate::read::OperatorKey;
 use crate::replay::{Choice, Moved, Scenario, StepEnds, replay};
-use crate::run::Run;
+use crate::rows::StepsOrigin;
+use crate::run::{Rank, Run};
 
 /// Whoever is slower than its peers.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,14 +150,30 @@ pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
     let mut suspects = candidates(run, peers);
     trial.judge(&mut suspects);
     suspects.retain(|it| trial.is_told(it));
+    let unseen = unseen(run, &trial.unchanged);
     Costs {
-        step_ns: mean(&trial.unchanged),
-        by_step_ns: trial.unchanged.clone(),
-        reachable_ns: mean(&trial.healthy),
+        step_ns: mean(&trial.unchanged) + unseen,
+        by_step_ns: trial.unchanged.iter().map(|length| length + unseen).collect(),
+        reachable_ns: mean(&trial.healthy) + unseen,
         replay_error: trial.replay_error,
         noise_ns: trial.least,
         suspects,
     }
+}
+
+/// The time of a step, as its ranks' profiles have it, that no device shows: of hosts before the first collective or behind
+/// the last task. None where ranks lack steps.
+fn unseen(run: &Run, replayed: &[f64]) -> f64 {
+    let steps = run.steps();
+    let has_all = |rank: &&Rank| {
+        rank.origin == StepsOrigin::Profile && rank.steps_left_out == 0 && rank.steps.len() == steps.len()
+    };
+    let whole = |rank: &Rank| rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>();
+    let mut wholes: Vec<f64> = run.ranks.iter().filter(has_all).map(whole).collect();
+    if wholes.is_empty() {
+        return 0.0;
+    }
+    ((median(&mut wholes) - replayed.iter().sum::<f64>()) / steps.len().max(1) as f64).max(0.0)
 }
 
 /// Suspects with their evidence.
@@ -242,7 +260,8 @@ impl<'r> Trial<'r> {
 
     /// Whether a suspect is told of whose reason isn't known: one rank of many is always the slowest, by what sets every
     /// device apart from the next. A rank whose own work is that of its peers is none either, whatever comes of replaying
-    /// it: the order of its work before some collectives was taken for more of it.
+    /// it: the order of its work before some collectives was taken for more of it. Of two peers one is always slower, by
+    /// more than the least of all their steps shows.
     pub fn is_told_without_reason(&self, suspect: &Suspect) -> bool {
         /// How many times what else stands out of the noise.
         const MORE: f64 = 3.0;
@@ -250,7 +269,8 @@ impl<'r> Trial<'r> {
         const OWN: f64 = 0.5;
         let cost = if suspect.is_named { suspect.saves_ns } else { suspect.alone_ns / 2.0 };
         let is_own = !matches!(suspect.who, Who::Rank(_)) || suspect.excess_ns > OWN * cost;
-        is_own && cost > MORE * self.least
+        let more = if suspect.is_weak { 2.0 * MORE } else { MORE };
+        is_own && cost > more * self.least
     }
 
     /// Whether a judged suspect is told of: it is named, or others hide its cost, but alone it would be as plain as
@@ -496,7 +516,7 @@ pub fn excess_of_rank(run: &Run, peers: &Peers, rank: usize) -> f64 {
 /// behind it, the other what the rank has less to do elsewhere.
 fn own_excess(run: &Run, peers: &Peers, rank: usize) -> Excess {
     let mut excess = excess_before_collectives(run, peers, rank);
-    for ((step, own), typical) in own_times(&run.ranks[rank]).zip(&peers.own[rank]) {
+    for ((step, own), typical) in run.ranks[rank].own_times().zip(&peers.own[rank]) {
         let known = excess.of_steps.get(&step).copied().unwrap_or_default();
         excess.add(step, own - typical, known);
     }
@@ -507,8 +527,8 @@ fn own_excess(run: &Run, peers: &Peers, rank: usize) -> Excess {
 fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
     let beyond = |index: usize| {
         let event = &run.events[index];
-        let excess = event.segment_ns as f64 - peers.segment[index];
-        (excess > 0.0 && peers.is_alike[index])
+        let excess = event.segment_ns as f64 - peers.work.segment[index];
+        (excess > 0.0 && peers.work.is_alike[index])
             .then(|| (event.start_ns.saturating_sub(event.segment_ns) as f64, excess, event.step))
     };
     let mut all: Vec<(f64, f64, i32)> = run.ranks[rank].events.clone().filter_map(beyond).collect();

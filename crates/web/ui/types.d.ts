@@ -252,7 +252,7 @@ interface Suspect {
 interface Cluster {
   ranks: number; missing: number[]; hosts: string[]; layout: Record<string, number>; steps: number[]; collectives: number; matched_parts: number; incomplete: number;
   step_ns: number; reachable_ns: number; noise_ns: number; replay_error: number; suspects: Suspect[];
-  account: { compute_ns: number; waiting_ns: number; transfer_ns: number; bubble_ns: number; host_ns: number };
+  account: { compute_ns: number; waiting_ns: number; transfer_ns: number; bubble_ns: number; host_ns: number; unaccounted_ns: number };
   clocks: { host: string; offset_ns: number; drift_ppm: number; error_ns: number; island: number }[];
   shifts: { rank: number; role: string; added: number }[];
   losses: { kind: string; severity: string; source: string; scope: string; reason: string; count: number; detail: string }[];

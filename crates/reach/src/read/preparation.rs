@@ -19,8 +19,12 @@ pub fn tell_apart(recording: &mut Recording) {
     }
 }
 
-/// Whether the steps, one behind the other, are longer than what was recorded by what they were prepared.
+/// Whether the steps, one behind the other, are longer than what was recorded by what they were prepared. Collectives alone
+/// don't show when the first task of a step began.
 fn is_counted_twice(recording: &Recording) -> bool {
+    if recording.tasks.is_empty() {
+        return false;
+    }
     let preparing = |step: &crate::rows::StepRow| step.preparing_ns.unwrap_or(0) as f64;
     let steps = || recording.steps.iter().filter(|step| step.start_ns.is_none());
     let (Some(first), all) = (steps().next().map(preparing), steps().map(preparing).sum::<f64>()) else {

@@ -125,7 +125,7 @@ table! {
         place: i32,
         /// The instance.
         instance: i64,
-        /// How manieth of the step's of its use and type it is on its rank.
+        /// Its ordinal among those of its use and type in its rank's step.
         occurrence: i32,
         /// Its start.
         start_ns: i64,
@@ -432,7 +432,7 @@ fn arrivals(findings: &Findings, file: &mut TableFile<ArrivalLine>) -> Result<()
                 start_ns: start as i64,
                 wait_ns: (begin - start) as i64,
                 segment_ns: event.segment_ns,
-                typical_ns: peers.segment[index].round() as i64,
+                typical_ns: peers.work.segment[index].round() as i64,
             })?;
         }
     }

@@ -52,6 +52,7 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
         "transfer_ns",
         "bubble_ns",
         "host_ns",
+        "unaccounted_ns",
     ];
     let mut table = table(&columns);
     for (index, rank) in findings.run.ranks.iter().enumerate() {
@@ -74,6 +75,7 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
             part(account.transfer_ns),
             part(account.bubble_ns),
             part(account.host_ns),
+            part(account.unaccounted_ns),
         ]);
     }
     table
@@ -90,8 +92,8 @@ fn mean_step(findings: &Findings, index: usize, chosen: &Chosen) -> (usize, Acco
     let mean = |part: fn(&StepAccount) -> i64| sum(part) / steps.len().max(1) as f64;
     let (compute_ns, waiting_ns) = (mean(|it| it.compute_ns), mean(|it| it.waiting_ns));
     let (transfer_ns, bubble_ns) = (mean(|it| it.transfer_ns), mean(|it| it.bubble_ns));
-    let rest = mean(|it| it.step_ns) - compute_ns - waiting_ns - transfer_ns - bubble_ns;
-    (steps.len(), Account { compute_ns, waiting_ns, transfer_ns, bubble_ns, host_ns: rest })
+    let (host_ns, unaccounted_ns) = (mean(|it| it.idle_ns), mean(StepAccount::unaccounted_ns));
+    (steps.len(), Account { compute_ns, waiting_ns, transfer_ns, bubble_ns, host_ns, unaccounted_ns })
 }
 
 /// The collectives of chosen ranks and steps in the order in which they began to transfer, by the aligned clocks.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::suspects::{Asked, plain, suspect_json, table};
 use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, count};
-use crate::terminal::{bold, dim, printable};
+use crate::terminal::{bold, command_line, dim, printable};
 
 /// Everything on one screen.
 pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> String {
@@ -128,15 +128,20 @@ fn reachable(findings: &Findings) -> String {
 pub fn account(findings: &Findings) -> String {
     let account = findings.account();
     // The step above is that of the run, which ends with its last rank.
-    let whole =
-        account.compute_ns + account.waiting_ns + account.transfer_ns + account.bubble_ns + account.host_ns;
+    let whole = account.whole_ns();
+    // Less than that is rounding, and the jitter of ends.
+    let rest = match account.unaccounted_ns.abs() >= 0.01 * whole {
+        true => say!(", not accounted for {}", milliseconds(account.unaccounted_ns)),
+        false => String::new(),
+    };
     say!(
-        "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}; together {}, a rank's mean",
+        "Where a step goes: compute {} ms, waiting {}, transfer not hidden {}, bubble {}, host {}{}; together {}, a rank's mean",
         milliseconds(account.compute_ns),
         milliseconds(account.waiting_ns),
         milliseconds(account.transfer_ns),
         milliseconds(account.bubble_ns),
         milliseconds(account.host_ns),
+        rest,
         milliseconds(whole)
     ) + &ideal_bubble(findings)
 }
@@ -188,8 +193,8 @@ fn is_plain(name: &str) -> bool {
 
 /// Where to go on.
 fn more(findings: &Findings, paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let paths = printable(&paths.join(" ")).into_owned();
+    let paths = command_line(paths.iter().map(|path| path.display().to_string()));
+    let paths = printable(&paths).into_owned();
     let mut suspects = findings.costs.suspects.iter().filter(|suspect| !suspect.is_within);
     let first = suspects.find_map(|suspect| match suspect.who {
         Who::Rank(rank) => Some(format!(" --rank {}", findings.run.ranks[rank].number)),

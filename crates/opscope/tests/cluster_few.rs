@@ -1,0 +1,79 @@
+//! `opscope cluster` on runs of few ranks, in which one is compared with one other, or where all are held up by the same
+//! link: costs and causes are those of the faults that the sample has.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// A simulated run with the truth about it and the answer.
+fn judged(layout: &str, seed: &str, faults: &[&str]) -> (Value, Value) {
+    let place = Place::new();
+    let mut words =
+        vec!["sample", "cluster", "-o", "made", "--layout", layout, "--seed", seed, "--format", "db"];
+    words.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
+    place.done(&words);
+    let made = std::fs::read_dir(place.path("made")).unwrap().next().unwrap().unwrap().path();
+    let truth = std::fs::read_to_string(made.join("truth.json")).unwrap();
+    let answer = place.done(&["cluster", made.join("db").to_str().unwrap(), "--json"]).json();
+    (serde_json::from_str(&truth).unwrap(), answer)
+}
+
+/// The named suspects, with what each saves in milliseconds and its first cause.
+fn named(answer: &Value) -> Vec<(String, f64, String)> {
+    let suspects = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+    let told = |it: &Value| {
+        let cause = it["evidence"]["causes"][0]["cause"].as_str().unwrap_or_default();
+        let name = it["name"].as_str().unwrap().split(" (").next().unwrap();
+        (name.to_owned(), it["saves_ns"].as_f64().unwrap() / 1e6, cause.to_owned())
+    };
+    suspects.map(told).collect()
+}
+
+/// The saving that the sample knows of its only fault, in milliseconds.
+fn known(truth: &Value) -> f64 {
+    let faults = truth["costs"]["faults"].as_object().unwrap();
+    faults.values().next().unwrap()["without_it_saves_ms"].as_f64().unwrap()
+}
+
+#[test]
+fn of_two_ranks_the_slow_one_costs_what_it_does_for_its_reason() {
+    for (fault, cause) in [
+        ("late-input=0:16ms", "late_input"),
+        ("low-frequency=0:1.45", "frequency"),
+        ("host-bound=0:84us", "host_bound"),
+        ("ai-cpu=0:1800us", "ai_cpu"),
+    ] {
+        let (truth, answer) = judged("tp=1,pp=1,dp=2,ep=1", "1", &[fault]);
+        let named = named(&answer);
+        assert_eq!(named.len(), 1, "{fault}: {named:?}");
+        let (name, saves, told) = &named[0];
+        assert_eq!((&**name, &**told), ("rank 0", cause), "{fault}");
+        assert!((saves / known(&truth) - 1.0).abs() < 0.1, "{fault}: {saves} ms, not {}", known(&truth));
+    }
+}
+
+#[test]
+fn of_two_healthy_ranks_nobody_is_named() {
+    for seed in ["9", "22"] {
+        let (_, answer) = judged("tp=1,pp=1,dp=2,ep=1", seed, &["none"]);
+        assert_eq!(named(&answer), [], "seed {seed}");
+    }
+}
+
+#[test]
+fn who_comes_to_a_transfer_in_the_background_after_its_work_is_not_slow_for_that() {
+    // Rank 1 waits for nobody before its gradients are reduced, as rank 0 does for it: it only is on the slow one's path.
+    let (truth, answer) = judged("tp=1,pp=4,dp=2,ep=1", "25", &["ai-cpu=7:650us"]);
+    let named = named(&answer);
+    assert_eq!(named.iter().map(|it| &*it.0).collect::<Vec<_>>(), ["rank 7"], "{named:?}");
+    assert!((named[0].1 / known(&truth) - 1.0).abs() < 0.1, "{named:?}, not {}", known(&truth));
+}
+
+#[test]
+fn a_link_that_holds_up_all_ranks_costs_no_more_than_their_work_leaves() {
+    let (truth, answer) = judged("tp=1,pp=1,dp=8,ep=1", "14", &["slow-link=2-0:0.3"]);
+    let named = named(&answer);
+    assert!(named.len() == 1 && named[0].0.starts_with("link"), "{named:?}");
+    assert!((named[0].1 / known(&truth) - 1.0).abs() < 0.1, "{named:?}, not {}", known(&truth));
+}

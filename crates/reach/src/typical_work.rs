@@ -1,0 +1,166 @@
+//! The work before each part of a collective, as long as it would be if its rank had no more to do than its peers.
+//!
+//! Where peers come to a part after the same, their work is compared. A rank that comes to it after something else shows
+//! nothing that theirs can be compared with: a transfer in the background begins when the one before it has ended and
+//! its data are computed, on a slow rank by the one and on those that wait for it by the other. From such work is taken
+//! off what exceeds that of peers in the part of it that can be compared, and its share of the rest of what the rank
+//! has to do beyond them in that step.
+
+use std::collections::BTreeMap;
+use std::iter::repeat_n;
+
+use opscope_columns::Column;
+
+use crate::run::Run;
+use crate::slots::{Place, Slots};
+use crate::typical::{least, typical};
+
+/// What is typical of the work before each event.
+#[derive(Clone, Debug, Default)]
+pub struct TypicalWork {
+    /// Its length in nanoseconds.
+    pub segment: Column<f64>,
+    /// Whether it is work after the same as on most peers, so that its length can be compared with theirs.
+    pub is_alike: Column<bool>,
+}
+
+/// The typical work before each event. `own` is the typical time of each rank's own in each of its steps.
+pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Vec<Beyond>) {
+    // Of work that isn't known nothing is typical.
+    let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
+    let mut order: Column<u32> = (0..run.events.len() as u32).filter(is_known).collect();
+    order.sort_unstable_by_key(|&index| (slots.own[index as usize], run.events[index as usize].step, index));
+    let count = run.events.len();
+    let mut work = TypicalWork {
+        segment: repeat_n(f64::NAN, count).collect(),
+        is_alike: repeat_n(false, count).collect(),
+    };
+    for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
+        compare(run, slots, of_slot, &mut work);
+    }
+    let of_rank = |rank: usize| Beyond::of(run, rank, &own[rank], &work);
+    let beyond: Vec<Beyond> = (0..run.ranks.len()).map(of_rank).collect();
+    take_off(run, &beyond, &mut work);
+    (work, beyond)
+}
+
+/// Finds what is typical in a slot, whose events come in the order of steps. Work after one predecessor isn't comparable
+/// with work after another: where most events of a step come after the same, they are compared with one another.
+fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) {
+    let event = |index: &u32| &run.events[*index as usize];
+    let segments =
+        |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
+    let is_of_one_step = |a: &u32, b: &u32| event(a).step == event(b).step;
+    let is_of_one_rank =
+        |events: &[u32]| events.windows(2).all(|pair| event(&pair[0]).rank == event(&pair[1]).rank);
+    let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+    for of_step in events.chunk_by(is_of_one_step) {
+        counts.insert(event(&of_step[0]).step, of_step.len());
+    }
+    let has_no_peers = is_of_one_rank(events);
+    let mut alike: BTreeMap<Option<Place>, Vec<u32>> = BTreeMap::new();
+    for index in events {
+        let after = event(index).pred.map(|pred| slots.place(run, event(index), pred));
+        alike.entry(after).or_default().push(*index);
+    }
+    for alike in alike.into_values().filter(|alike| has_no_peers || !is_of_one_rank(alike)) {
+        let least = least(&segments(&alike));
+        for of_step in alike.chunk_by(is_of_one_step) {
+            if 2 * of_step.len() < counts[&event(&of_step[0]).step] {
+                continue;
+            }
+            let typical = typical(&mut segments(of_step), least);
+            for index in of_step {
+                work.segment[*index as usize] = typical;
+                work.is_alike[*index as usize] = true;
+            }
+        }
+    }
+}
+
+/// Gives events that can't be compared the segment that is left without what their ranks have to do beyond their peers.
+fn take_off(run: &Run, beyond: &[Beyond], work: &mut TypicalWork) {
+    for (index, event) in run.events.iter().enumerate() {
+        if !work.is_alike[index] && !event.is_after_gap {
+            let begin = event.start_ns.saturating_sub(event.segment_ns);
+            let beyond = beyond[event.rank as usize].within(event.step, begin, event.start_ns);
+            work.segment[index] = (event.segment_ns as f64 - beyond).max(0.0);
+        }
+    }
+}
+
+/// A rank's work beyond that of its peers, along its time.
+#[derive(Clone, Debug, Default)]
+pub struct Beyond {
+    /// Work that can be compared, one stretch behind the other.
+    stretches: Vec<Stretch>,
+    /// By step, the share of all other work that is beyond that of peers.
+    elsewhere: BTreeMap<i32, f64>,
+}
+
+/// Work of a rank, by its own clock.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    begin: i64,
+    end: i64,
+    /// By how much it exceeds that of its peers, in nanoseconds.
+    excess: f64,
+}
+
+impl Stretch {
+    /// How much of it, as a length and as a share, lies within a time.
+    fn part(&self, begin: i64, end: i64) -> (f64, f64) {
+        let length = self.end.min(end).saturating_sub(self.begin.max(begin)).max(0) as f64;
+        (length, length / (self.end - self.begin).max(1) as f64)
+    }
+}
+
+impl Beyond {
+    fn of(run: &Run, rank: usize, typical_own: &[f64], work: &TypicalWork) -> Self {
+        let mut found = Self::default();
+        // The length and the excess of the stretches of each step.
+        let mut compared: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+        let mut events: Vec<usize> = run.ranks[rank].events.clone().filter(|it| work.is_alike[*it]).collect();
+        events.sort_by_key(|index| run.events[*index].start_ns);
+        for index in events {
+            let event = &run.events[index];
+            let begin = event.start_ns.saturating_sub(event.segment_ns);
+            let until = found.stretches.last().map_or(begin, |last| last.end.max(begin));
+            if until >= event.start_ns {
+                continue;
+            }
+            // Transfers in the background lie behind the same work: each of it counts once.
+            let (_, known) = found.compared(begin, until);
+            let excess = (event.segment_ns as f64 - work.segment[index]).max(0.0);
+            let stretch = Stretch { begin: until, end: event.start_ns, excess: (excess - known).max(0.0) };
+            let of_step = compared.entry(event.step).or_default();
+            *of_step = (of_step.0 + (stretch.end - stretch.begin) as f64, of_step.1 + stretch.excess);
+            found.stretches.push(stretch);
+        }
+        for ((step, own), typical) in run.ranks[rank].own_times().zip(typical_own) {
+            let (length, excess) = compared.get(&step).copied().unwrap_or_default();
+            let rest = own - typical - excess;
+            if rest > 0.0 {
+                found.elsewhere.insert(step, rest / (own - length).max(rest));
+            }
+        }
+        found
+    }
+
+    /// The length of what can be compared within a time, and its excess.
+    fn compared(&self, begin: i64, end: i64) -> (f64, f64) {
+        let first = self.stretches.partition_point(|it| it.end <= begin);
+        let within = self.stretches[first..].iter().take_while(|it| it.begin < end);
+        within.fold((0.0, 0.0), |(length, excess), it| {
+            let (part, share) = it.part(begin, end);
+            (length + part, excess + share * it.excess)
+        })
+    }
+
+    /// The excess within work of a step from one time to another, in nanoseconds.
+    pub fn within(&self, step: i32, begin: i64, end: i64) -> f64 {
+        let (length, excess) = self.compared(begin, end);
+        let others = end.saturating_sub(begin) as f64 - length;
+        excess + others.max(0.0) * self.elsewhere.get(&step).copied().unwrap_or(0.0)
+    }
+}
