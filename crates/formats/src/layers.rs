@@ -67,6 +67,8 @@ pub(crate) struct Layers {
     inferences: HashMap<Option<ModelId>, u32>,
     /// The end of all that was laid down so far.
     end: Nanoseconds,
+    /// The end of all calls of the host.
+    calls_end: Nanoseconds,
 }
 
 impl Layers {
@@ -90,6 +92,7 @@ impl Layers {
             iteration: None,
             inferences: HashMap::new(),
             end: Nanoseconds::ZERO,
+            calls_end: Nanoseconds::ZERO,
         }
     }
 
@@ -131,6 +134,17 @@ impl Layers {
         let duration = (self.end - row.start).max(stated.unwrap_or_default());
         self.end = self.trace.iterations.get(id).start + duration;
         self.trace.iterations.set(id, Iteration { duration, ..row });
+    }
+
+    /// Says that of the inferences that were begun last only so many are measured, and those before warm up.
+    pub fn warm_up_before(&mut self, begun: usize, measured: usize) {
+        self.end_inference(None);
+        let all = self.trace.iterations.len();
+        for index in all.saturating_sub(begun)..all.saturating_sub(measured) {
+            let id = IterationId::from_index(index);
+            let row = self.trace.iterations.get(id);
+            self.trace.iterations.set(id, Iteration { warm_up: true, ..row });
+        }
     }
 
     /// Takes the inference that was begun last out again, with its tasks.
@@ -199,11 +213,14 @@ impl Layers {
         Some(self.trace.tasks.push(task))
     }
 
-    /// Lays a call of the host behind what is there, of which the file has no start either.
+    /// Lays a call of the host behind what is there and the other calls, of which the file has no start either.
     pub fn call(&mut self, name: &str, level: ApiLevel, duration: Nanoseconds) {
         let thread = self.thread();
         let name = self.trace.strings.intern(name);
-        let call = ApiCall { thread: Some(thread), level, name, start: self.end, duration, iteration: None };
+        // At one time they would lie within one another.
+        let start = self.end.max(self.calls_end);
+        self.calls_end = Nanoseconds(start.0.saturating_add(duration.0));
+        let call = ApiCall { thread: Some(thread), level, name, start, duration, iteration: None };
         self.trace.api_calls.push(call);
         self.trace.run.call_times = TimeBasis::Unplaced;
     }

@@ -399,7 +399,7 @@ fn damaged_collections_are_judged_by_what_is_left() {
         let answer = place.done(&["cluster", form]);
         assert!(answer.stdout.contains("7 of 8 ranks (missing 5)"), "{}", answer.stdout);
         assert!(
-            answer.stderr.contains("rank 7: a rank that a newer collection has as well"),
+            answer.stderr.contains("rank 7: a rank that another collection, not older, has as well"),
             "{}",
             answer.stderr
         );

@@ -247,10 +247,17 @@ fn what_cannot_be_read_is_still_named_for_what_it_is() {
     );
     assert_eq!(answer.stdout.matches("found the end of the file").count(), 1, "{}", answer.stdout);
     place.write("notes.txt", "just words");
-    let answer = place.done(&["info", "notes.txt"]).stdout;
-    assert!(answer.contains("text"), "{answer}");
+    let answer = place.run(&["info", "notes.txt"]);
+    assert_eq!(answer.status, Some(1));
+    assert!(
+        answer.stdout.contains("text") && answer.stdout.contains("of a kind that opscope reads"),
+        "{}",
+        answer.stdout
+    );
     place.write("empty", "");
-    assert!(place.done(&["info", "empty"]).stdout.contains("an empty file"));
+    let answer = place.run(&["info", "empty"]);
+    assert_eq!(answer.status, Some(1));
+    assert!(answer.stdout.contains("an empty file"), "{}", answer.stdout);
     place.fails(1, &["no such file"], &["info", "missing"]);
     let totals = "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n\
                   0,Conv2D,AI_CORE,1,5.0,5.0,5.0,5.0,100.0\n";

@@ -22,7 +22,7 @@ pub struct Account {
     /// In receives before the sender came.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub bubble_ns: f64,
-    /// With nothing on the device.
+    /// With neither operators nor collectives on the device.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub host_ns: f64,
     /// The rest: tasks that reach into the next step, or tables that contradict each other.
@@ -147,7 +147,7 @@ pub struct StepAccount {
     pub bubble_ns: i64,
     /// In transfers that no computing hides.
     pub transfer_ns: i64,
-    /// With nothing on the device: the host was late, or had nothing to do.
+    /// With neither operators nor collectives on the device: the host was late, or had nothing to do, or data were copied.
     pub idle_ns: i64,
 }
 

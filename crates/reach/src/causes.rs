@@ -6,7 +6,7 @@ use crate::host_gaps;
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
 use crate::rows::Transport;
-use crate::run::{Run, RunGroup};
+use crate::run::{Rank, Run, RunGroup};
 use crate::suspects::{Suspect, Unrecorded, Who, excess_of_rank, waits_for_absent};
 
 /// A reason, with its figures. Times are nanoseconds a step.
@@ -492,7 +492,7 @@ impl Side<'_> {
     }
 
     /// The gaps between the begins of steps and the first that the device does in them: an operator, or a
-    /// collective, which may wait for other ranks.
+    /// collective, which may wait for other ranks. Copies in them are a cause of their own.
     fn gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
         let events = &self.run.events[self.run.ranks[rank].events.clone()];
         let steps = self.run.ranks[rank].steps.iter().filter_map(|step| step.start_ns);
@@ -503,7 +503,7 @@ impl Side<'_> {
                 operator.map(|span| span.start).into_iter().chain(event.map(|event| event.start_ns)).min()?;
             Some((start, first))
         };
-        steps.filter_map(gap).collect()
+        host_gaps::without(steps.filter_map(gap), &operators.copies)
     }
 
     /// The rank's gaps, and by how much longer they are a step than those of its peers.
@@ -532,17 +532,30 @@ impl Side<'_> {
         (!options.is_empty()).then_some(Explanation { cause: Cause::Collected { options }, explains_ns: 0.0 })
     }
 
-    /// The gaps of a rank in which its device waits for its host, but for those at the begins of steps.
-    fn host_gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
-        let rank = &self.run.ranks[rank];
+    /// Start and end of a rank's collectives, by start.
+    fn collectives(&self, rank: &Rank) -> Vec<(i64, i64)> {
         let events = self.run.events[rank.events.clone()].iter();
         let events = events.map(|event| (event.start_ns, event.start_ns.saturating_add(event.duration_ns)));
         let mut collectives: Vec<(i64, i64)> = events.collect();
         collectives.sort_unstable();
-        let mut copies = operators.copies.clone();
-        copies.sort_unstable();
+        collectives
+    }
+
+    /// The time in which copies between host and device ran, and neither operators nor collectives.
+    fn shown_copies_ns(&self, rank: usize, operators: &Operators) -> f64 {
+        let mut others = self.collectives(&self.run.ranks[rank]);
+        others.extend(operators.spans.iter().map(|span| (span.start, span.end)));
+        others.sort_unstable();
+        let shown = host_gaps::without(operators.copies.iter().copied(), &others);
+        shown.into_iter().map(|(start, end)| (end - start) as f64).sum()
+    }
+
+    /// The gaps of a rank in which its device waits for its host, but for those at the begins of steps.
+    fn host_gaps(&self, rank: usize, operators: &Operators) -> Vec<(i64, i64)> {
+        let rank = &self.run.ranks[rank];
+        let collectives = self.collectives(rank);
         let steps: Vec<i64> = rank.steps.iter().filter_map(|step| step.start_ns).collect();
-        host_gaps::of(&operators.spans, &collectives, &copies, &steps)
+        host_gaps::of(&operators.spans, &collectives, &operators.copies, &steps)
     }
 
     fn host_bound(&self) -> Option<Explanation> {
@@ -553,8 +566,9 @@ impl Side<'_> {
     }
 
     fn copies(&self) -> Option<Explanation> {
-        let mut of_peers: Vec<f64> = self.others.iter().map(|other| other.copies_ns as f64).collect();
-        let excess_ns = (self.own.copies_ns as f64 - median(&mut of_peers)) / self.steps;
+        let peers = self.chosen.iter().zip(self.others);
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| self.shown_copies_ns(*rank, it)).collect();
+        let excess_ns = (self.shown_copies_ns(self.rank, self.own) - median(&mut of_peers)) / self.steps;
         (excess_ns > 0.0)
             .then_some(Explanation { cause: Cause::Copies { excess_ns }, explains_ns: excess_ns })
     }

@@ -25,8 +25,8 @@ pub struct CollectivesRow {
     pub waiting_ns: f64,
     /// The mean of what a rank transfers in them a step, in nanoseconds.
     pub transfer_ns: f64,
-    /// The contribution of all ranks, in bytes.
-    pub bytes: u64,
+    /// The contribution of all ranks, in bytes; `None` where no profile tells it.
+    pub bytes: Option<u64>,
     /// The bandwidth over each kind of link: bytes by the time that they took, in GB/s.
     pub bandwidth: BTreeMap<&'static str, f64>,
     /// The group that is slowest beside the others, if any is: its ranks, and how many times as long as the median
@@ -118,7 +118,7 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
             calls: sums.calls,
             waiting_ns: waiting / ranks / steps,
             transfer_ns: transfer / ranks / steps,
-            bytes: sums.bytes,
+            bytes: (sums.bytes > 0).then_some(sums.bytes),
             bandwidth: bandwidth.remove(&(role, kind)).unwrap_or_default(),
             slowest: slowest(findings, &sums.of_groups),
         }

@@ -231,7 +231,7 @@ impl LossReason {
             Self::NoCollectives => {
                 "no collectives, which others have; where its time goes isn't known, and others may have waited for it"
             }
-            Self::Double => "a rank that a newer collection has as well; not used",
+            Self::Double => "a rank that another collection, not older, has as well; not used",
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",
             Self::NoRank => "names no rank, which others beside it do; not used",

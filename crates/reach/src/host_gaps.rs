@@ -47,6 +47,28 @@ pub fn of(
     gaps
 }
 
+/// What is left of spans of time, each of which counts once, without those in which something else ran. All are start and
+/// end, by start.
+pub fn without(spans: impl IntoIterator<Item = (i64, i64)>, others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let mut others = others.iter().copied().peekable();
+    let (mut left, mut taken_until) = (Vec::new(), i64::MIN);
+    for (start, end) in spans {
+        let mut from = start.max(taken_until);
+        while let Some((begin, until)) = others.next_if(|(begin, _)| *begin < end) {
+            if from < begin {
+                left.push((from, begin));
+            }
+            taken_until = taken_until.max(until);
+            from = from.max(until);
+        }
+        if from < end {
+            left.push((from, end));
+        }
+        taken_until = taken_until.max(end);
+    }
+    left
+}
+
 /// Whether a call spans more than half of a gap.
 pub fn spans_most(call: &Call, (start, end): (i64, i64)) -> bool {
     let both = call.end.min(end).saturating_sub(call.start.max(start)).max(0);
@@ -83,6 +105,13 @@ pub fn call_in_most<'c>(gaps: &[(i64, i64)], calls: &'c [Call]) -> Option<&'c st
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_in_which_something_else_ran_is_taken_off_once() {
+        let others = [(0, 12), (15, 18), (16, 17), (29, 45), (60, 61)];
+        let left = without([(10, 20), (18, 30), (40, 50), (70, 80)], &others);
+        assert_eq!(left, [(12, 15), (18, 20), (20, 29), (45, 50), (70, 80)]);
+    }
     use crate::read::Launch;
 
     fn span(start: i64, end: i64, launched: i64) -> Span {

@@ -38,7 +38,7 @@ pub struct SummaryRow {
     pub bubble_ns: f64,
     /// In transfers that no computing hides.
     pub transfer_ns: f64,
-    /// With nothing on the device.
+    /// With neither operators nor collectives on the device.
     pub idle_ns: f64,
     /// The step less all these.
     pub unaccounted_ns: f64,

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
 
-use super::networks::{Line as Network, labelled, runs_of_lines};
+use super::networks::{Line as Network, RunOfLine, labelled, runs_of_lines};
 use super::{any_line, lines};
 use crate::layers::{Layer, Layers, MILLI, Value, time};
 use crate::reading::Stop;
@@ -64,7 +64,11 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             let network = Network::of(&line);
             is_cut = network.is_none() && !line.trim().is_empty();
             if let Some(network) = network {
-                network.state(&mut layers.trace, &runs.next().unwrap_or_default());
+                let run = runs.next().unwrap_or_default();
+                network.state(&mut layers.trace, &run.label);
+                if let Some(measured) = run.measured {
+                    layers.warm_up_before(counts.len(), measured);
+                }
                 layers.leave_model();
                 seen.clear();
                 counts.clear();
@@ -119,14 +123,14 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
 }
 
 /// The networks in their order, of those that have layers, by the run of each. Their names stand behind them.
-fn networks(text: &[u8], runs: &[String], stop: &Stop) -> Vec<String> {
+fn networks(text: &[u8], runs: &[RunOfLine], stop: &Stop) -> Vec<String> {
     let (mut networks, mut has_layers) = (Vec::new(), false);
     let mut runs = runs.iter();
     for line in stop.within(lines(text)) {
         match Network::of(&line) {
             None => has_layers = has_layers || Line::of(&line).is_some(),
             Some(network) => {
-                let run = runs.next().map_or("", String::as_str);
+                let run = runs.next().map_or("", |run| run.label.as_str());
                 if std::mem::take(&mut has_layers) {
                     networks.push(labelled(network.name, run));
                 }
@@ -259,5 +263,16 @@ mod tests {
         assert_eq!(names, ["net (num_threads = 1)", "net (num_threads = 4)"]);
         assert_eq!(trace.iterations.len(), 4);
         assert_eq!((trace.figures.len(), trace.run.threads), (6, None));
+    }
+
+    #[test]
+    fn inferences_before_those_that_a_network_is_measured_by_warm_up() {
+        let run = |time: u32| format!("ReLU  a  {time}.00ms    |\n");
+        let end = "   net  min =  5.00  max =  5.10  avg =  5.05\n";
+        let text = ["loop_count = 2\nnum_threads = 1\n", &run(20).repeat(8), &run(5).repeat(2), end];
+        let trace = read(text.concat().as_bytes(), &Stop::default());
+        assert_eq!(trace.iterations.warm_up().iter().filter(|it| **it).count(), 8);
+        assert!(!trace.iterations.warm_up()[8] && !trace.iterations.warm_up()[9]);
+        assert_eq!(trace.run.summed_runs, None, "each inference is told");
     }
 }

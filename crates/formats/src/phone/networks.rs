@@ -102,12 +102,26 @@ pub(super) fn labelled(network: &str, run: &str) -> String {
     if run.is_empty() { network.to_owned() } else { format!("{network} ({run})") }
 }
 
-/// The label of the run of each line of a network, in the order of the text; enters the settings that all runs have.
-pub(super) fn runs_of_lines(trace: &mut Trace, text: &[u8], stop: &Stop) -> Vec<String> {
+/// The run that a line of a network is of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunOfLine {
+    /// Its label.
+    pub label: String,
+    /// How many inferences of each network it measured, the last ones; those before warmed up.
+    pub measured: Option<usize>,
+}
+
+/// The run of each line of a network, in the order of the text; enters the settings that all runs have.
+pub(super) fn runs_of_lines(trace: &mut Trace, text: &[u8], stop: &Stop) -> Vec<RunOfLine> {
     let runs = runs(text, stop);
     set_common(trace, &runs);
+    // Each inference is told by its layers; nothing is summed up.
+    trace.run.summed_runs = None;
     let labels = labels(&runs);
-    let of_run = |(run, label): (&Run, String)| vec![label; run.lines.len()];
+    let of_run = |(run, label): (&Run, String)| {
+        let measured = run.value("loop_count").and_then(|count| count.parse().ok()).filter(|count| *count > 0);
+        vec![RunOfLine { label, measured }; run.lines.len()]
+    };
     runs.iter().zip(labels).flat_map(of_run).collect()
 }
 

@@ -184,7 +184,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             if line.trim().is_empty() || (columns.form == Form::Tabs && !line.contains('\t')) {
                 continue;
             }
-            if is_within {
+            if is_within || is_of_delegate(line) {
                 runs.layers.losses.count(
                     LossKind::LayerWithinAnother,
                     "operators of delegates and subgraphs",
@@ -206,6 +206,13 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         true => Err(ReadError::NoRunOrder),
         false => Ok(runs.finish(count, latency)),
     }
+}
+
+/// Whether a row is of an operator within a delegate: some versions list these behind the delegate's own, whose time has
+/// theirs in it, and leave them out of the total.
+fn is_of_delegate(line: &str) -> bool {
+    line.split(['\t', ',']).map(str::trim).find(|cell| !cell.is_empty()) == Some("DelegateOpInvoke")
+        || line.split_whitespace().next() == Some("DelegateOpInvoke")
 }
 
 fn row(runs: &mut Runs, columns: &Columns, line: &str, is_preparation: bool, is_last: bool) {
@@ -245,6 +252,23 @@ mod tests {
         assert_eq!(row[7], "Delegate/Convolution (NHWC, F32) IGEMM:0");
         assert!(columns.row("SOFTMAX,0.2").is_none());
         assert!(columns.row("").is_none());
+    }
+
+    #[test]
+    fn operators_within_a_delegate_do_not_count_beside_it() {
+        let text = "\
+Profiling Info for Regular Benchmark Runs:\n\
+============================== Run Order ==============================\n\
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]\n\
+\t   TfLiteXNNPackDelegate\t   10.100\t   10.000\t 95.238%\t 95.238%\t     0.000\t        1\t[out]:64\n\
+\t        DelegateOpInvoke\t    6.100\t    6.000\t 57.143%\t152.381%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0\n\
+\t                 SOFTMAX\t    0.500\t    0.500\t  4.762%\t157.143%\t     0.000\t        1\t[Identity]:65\n\
+\n";
+        for text in [text.to_owned(), text.replace('\t', " ")] {
+            let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+            assert_eq!(trace.iterations.duration(), [Nanoseconds(10_500_000)], "{text}");
+            assert!(trace.losses.kind().contains(&LossKind::LayerWithinAnother), "{text}");
+        }
     }
 
     #[test]

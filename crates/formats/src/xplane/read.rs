@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
-use opscope_protobuf::{Fault, Fields, Value};
+use opscope_protobuf::{Fault, Fields, Value as FieldValue};
 use opscope_trace::{
     ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
     OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
 };
+use serde_json::{Map, Value};
 
 use super::event::Line;
 use super::meaning::{Content, Role, content_of, hlo_name, tf_type, unit_of};
@@ -36,7 +37,7 @@ pub fn looks_like(head: &[u8]) -> bool {
     const OTHERS: [&[u8]; 3] = [b"Task Environment", b"#Chip", b"Host Threads"];
     let mut fields = Fields::of(head);
     let plane = match fields.next() {
-        Some(Ok((1, Value::Bytes(plane)))) => plane,
+        Some(Ok((1, FieldValue::Bytes(plane)))) => plane,
         // The first plane may be longer than what is looked at.
         Some(Err(Fault::Cut(0))) => match Fields::of(head).cut_content(0) {
             Some((1, plane)) => plane,
@@ -51,8 +52,8 @@ pub fn looks_like(head: &[u8]) -> bool {
     };
     for field in Fields::of(plane).take(3) {
         match field {
-            Ok((1, Value::Number(_))) => {}
-            Ok((2, Value::Bytes(name))) => return is_name(name),
+            Ok((1, FieldValue::Number(_))) => {}
+            Ok((2, FieldValue::Bytes(name))) => return is_name(name),
             _ => return false,
         }
     }
@@ -78,16 +79,16 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let fields = Fields::of(bytes);
     for field in fields.clone() {
         match field {
-            Ok((1, Value::Bytes(body))) => planes.push(Plane::read(body)),
+            Ok((1, FieldValue::Bytes(body))) => planes.push(Plane::read(body)),
             // Of a plane that breaks off, what is there.
             Err(Fault::Cut(start)) if let Some((1, body)) = fields.cut_content(start) => {
                 planes.push(Plane { is_damaged: true, ..Plane::read(body) });
             }
-            Ok((2 | 3, Value::Bytes(note))) => {
+            Ok((2 | 3, FieldValue::Bytes(note))) => {
                 let note = String::from_utf8_lossy(note);
                 reader.trace.count_loss(LossKind::NotedByProfiler, 1, &note);
             }
-            Ok((4, Value::Bytes(host))) => {
+            Ok((4, FieldValue::Bytes(host))) => {
                 reader.trace.run.host = Some(String::from_utf8_lossy(host).into_owned());
             }
             Ok(_) => {}
@@ -144,6 +145,16 @@ impl TasksOfKinds {
     }
 }
 
+/// What tells an operator from others: its name and type, and the module and program that it is of. Of one that no event
+/// names as an HLO, the module is the whole name of its events' kind, which has its shapes.
+#[derive(PartialEq, Eq, Hash)]
+struct OperatorKey {
+    name: StringId,
+    op_type: StringId,
+    module: StringId,
+    program: Option<u64>,
+}
+
 /// A trace while it is made.
 #[derive(Default)]
 struct Reader {
@@ -157,7 +168,7 @@ struct Reader {
     marked_steps: Vec<(ThreadId, Iteration)>,
     has_device: bool,
     zero: i64,
-    operators: HashMap<(StringId, StringId), OperatorId>,
+    operators: HashMap<OperatorKey, OperatorId>,
     /// The operators of the kinds of events of the present plane, as far as events were met.
     operators_of_kinds: Vec<Option<OperatorId>>,
     /// The long texts, by where they lie: begin and length.
@@ -337,7 +348,7 @@ impl Reader {
         {
             return Task { operator: Some(operator), ..task };
         }
-        let operator = self.operator(shown, known);
+        let operator = self.operator(shown, kind.name, known);
         // Events whose kind isn't told have nothing in common.
         if known.hlo_op.is_empty() && id != KindId::default() {
             self.operators_of_kinds[id.index()] = Some(operator);
@@ -346,17 +357,30 @@ impl Reader {
     }
 
     /// The operator that an event ran: the HLO that it names, or itself.
-    fn operator(&mut self, shown: &[u8], known: &Known<'_>) -> OperatorId {
+    fn operator(&mut self, shown: &[u8], whole: &[u8], known: &Known<'_>) -> OperatorId {
         let name = if known.hlo_op.is_empty() { shown } else { known.hlo_op };
         let tf_type = tf_type(known.tf_op);
         let op_type = [known.category, tf_type, shown].into_iter().find(|text| !text.is_empty());
         let (name, op_type) = (self.text(name), self.text(op_type.unwrap_or_default()));
+        let module = match (known.module, known.hlo_op) {
+            (b"", b"") => whole,
+            (module, _) => module,
+        };
+        let key = OperatorKey { name, op_type, module: self.text(module), program: known.program };
         let trace = &mut self.trace;
-        *self.operators.entry((name, op_type)).or_insert_with(|| {
-            let attributes = (!known.tf_op.is_empty()).then(|| {
-                let text = String::from_utf8_lossy(known.tf_op);
-                trace.strings.intern(&serde_json::json!({ "tf_op": text }).to_string())
-            });
+        *self.operators.entry(key).or_insert_with(|| {
+            let text = |bytes: &[u8]| {
+                (!bytes.is_empty()).then(|| Value::from(String::from_utf8_lossy(bytes).into_owned()))
+            };
+            let told = [
+                ("tf_op", text(known.tf_op)),
+                ("hlo_module", text(known.module)),
+                ("program_id", known.program.map(Value::from)),
+            ];
+            let told: Map<String, Value> =
+                told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+            let attributes =
+                (!told.is_empty()).then(|| trace.strings.intern(&Value::Object(told).to_string()));
             trace.operators.push(Operator {
                 flops: known.flops.filter(|flops| *flops > 0),
                 attributes,

@@ -33,6 +33,9 @@ impl<'a> Stat<'a> {
 pub enum StatMeaning {
     Category,
     HloOp,
+    /// The name of the module that an operator is of, and the number of its program: names of operators are those of one.
+    Module,
+    Program,
     /// The operator of TensorFlow, or the scope, of which the first counts.
     TfOp,
     Flops,
@@ -48,6 +51,8 @@ impl StatMeaning {
         match name {
             b"hlo_category" => Self::Category,
             b"hlo_op" => Self::HloOp,
+            b"hlo_module" => Self::Module,
+            b"program_id" => Self::Program,
             b"tf_op" | b"name_scope" => Self::TfOp,
             b"flops" => Self::Flops,
             b"correlation_id" => Self::Correlation,
@@ -62,6 +67,8 @@ impl StatMeaning {
 pub struct Known<'a> {
     pub category: &'a [u8],
     pub hlo_op: &'a [u8],
+    pub module: &'a [u8],
+    pub program: Option<u64>,
     pub tf_op: &'a [u8],
     pub flops: Option<u64>,
     pub correlation: Option<u64>,
@@ -75,6 +82,8 @@ impl<'a> Known<'a> {
         match meaning {
             StatMeaning::Category => self.category = stat.text(),
             StatMeaning::HloOp => (self.hlo_op, self.is_operator) = (stat.text(), true),
+            StatMeaning::Module => self.module = stat.text(),
+            StatMeaning::Program => self.program = stat.number(),
             StatMeaning::TfOp if self.tf_op.is_empty() => self.tf_op = stat.text(),
             StatMeaning::Flops => self.flops = stat.number(),
             StatMeaning::Correlation => self.correlation = stat.number().filter(|number| *number != 0),
@@ -87,6 +96,8 @@ impl<'a> Known<'a> {
     pub fn is_of_kind(&self) -> bool {
         self.category.is_empty()
             && self.hlo_op.is_empty()
+            && self.module.is_empty()
+            && self.program.is_none()
             && self.tf_op.is_empty()
             && self.flops.is_none()
             && self.step.is_none()
@@ -99,6 +110,8 @@ impl<'a> Known<'a> {
         Self {
             category: text(self.category, common.category),
             hlo_op: text(self.hlo_op, common.hlo_op),
+            module: text(self.module, common.module),
+            program: self.program.or(common.program),
             tf_op: text(self.tf_op, common.tf_op),
             flops: self.flops.or(common.flops),
             correlation: self.correlation.or(common.correlation),

@@ -351,3 +351,25 @@ fn a_long_name_that_many_events_bear_is_looked_at_once() {
     let (_, operator) = trace.operators.iter().next().unwrap();
     assert_eq!(trace.strings.get(operator.name).len(), 1 << 20);
 }
+
+#[test]
+fn operators_of_one_name_in_two_programs_are_two() {
+    let kinds = ["%fusion.1 = f32[128]{0} fusion(%p0)", "%fusion.1 = f32[8]{0} fusion(%p0)"];
+    let file = plane("/device:TPU:0", &["program_id", "hlo_module"], &kinds, |row| {
+        line(row, 3, "XLA Ops", 0, &[(1, 0, 1_000, &[]), (2, 2_000, 1_000, &[]), (1, 4_000, 1_000, &[])]);
+    });
+    let trace = read(&file).unwrap();
+    let operators = trace.tasks.operator();
+    assert!(operators[0] == operators[2] && operators[0] != operators[1], "{operators:?}");
+    let of = |module: &str| [stat(1, 5, Err("dot.3")), stat(2, 5, Err(module))].concat();
+    let (big, small) = (of("jit_big"), of("jit_small"));
+    let host = plane("/host:CPU", &["hlo_op", "hlo_module"], &["dot.3"], |row| {
+        let events = [(1, 0, 9_000, &big[..]), (1, 20_000, 1_000, &small[..]), (1, 30_000, 9_000, &big[..])];
+        line(row, 5, "tf_XLAEigen/5", 0, &events);
+    });
+    let trace = read(&host).unwrap();
+    let operators = trace.tasks.operator();
+    assert!(operators[0] == operators[2] && operators[0] != operators[1], "{operators:?}");
+    let attributes = trace.operators.attributes()[operators[1].unwrap().index()].unwrap();
+    assert_eq!(trace.strings.get(attributes), r#"{"hlo_module":"jit_small"}"#);
+}

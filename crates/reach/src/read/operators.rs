@@ -110,9 +110,7 @@ pub struct Operator {
 pub struct Operators {
     /// By name, type and unit.
     pub by_key: BTreeMap<OperatorKey, Operator>,
-    /// The time of copies between host and device.
-    pub copies_ns: i64,
-    /// Start and end of each such copy, by start.
+    /// Start and end of each copy between host and device, by start.
     pub copies: Vec<(i64, i64)>,
     /// All computing tasks, by start.
     pub spans: Vec<Span>,
@@ -236,8 +234,6 @@ impl Work for Summing {
     }
 
     fn copy(&mut self, _: &str, start: i64, end: i64) {
-        let length = end.saturating_sub(start).clamp(0, super::LONGEST_NS);
-        self.found.copies_ns = self.found.copies_ns.saturating_add(length);
         if can_last(start, end) {
             self.found.copies.push((start, end));
         }

@@ -155,7 +155,7 @@ table! {
         bubble_ns: i64,
         /// In transfers that no computing hides.
         transfer_ns: i64,
-        /// With nothing on the device.
+        /// With neither operators nor collectives on the device.
         idle_ns: i64,
     }
 }

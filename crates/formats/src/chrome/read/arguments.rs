@@ -57,6 +57,7 @@ impl<'a> Arguments<'a> {
                 | b"engine_type"
                 | b"Input Dims"
                 | b"Input type"
+                | b"hlo_module"
                 | b"Collective name"
                 | b"In msg nelems"
                 | b"Out msg nelems"

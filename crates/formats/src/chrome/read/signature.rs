@@ -1,7 +1,7 @@
 //! The operator of a slice, as its arguments describe it: type, shapes, quantities.
 //!
 //! A signature is a run of members cut out of the object of arguments: those that opscope writes
-//! (`type`, `inputs`, `flops`, …), PyTorch's `Input Dims` and `Input type`, or those that describe a collective.
+//! (`type`, `inputs`, `flops`, …), PyTorch's `Input Dims` and `Input type`, XLA's `hlo_module`, or those that describe a collective.
 
 use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
 
@@ -38,6 +38,11 @@ pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u
                     b"bytes_read" => operator.bytes_read = number(value),
                     b"bytes_written" => operator.bytes_written = number(value),
                     b"parameters" => operator.parameters = number(value),
+                    // Names of HLO are those of one module.
+                    b"hlo_module" => {
+                        let told = serde_json::json!({ "hlo_module": text_of(value) });
+                        operator.attributes = Some(trace.strings.intern(&told.to_string()));
+                    }
                     b"attribution" => {
                         operator.attribution = Attribution::from_name(&text_of(value)).unwrap_or_default();
                     }

@@ -162,7 +162,7 @@ fn operator<'a>(builder: &mut Builder<'a>, slice: &Item<'a>) -> opscope_trace::O
         b"" => slice.name,
         category => builder.trace.strings.intern(&String::from_utf8_lossy(category)),
     };
-    builder.operator(OperatorKey { name, op_type, model: None, signature: b"" })
+    builder.operator(OperatorKey { name, op_type, model: None, signature: slice.signature })
 }
 
 fn device_task<'a>(

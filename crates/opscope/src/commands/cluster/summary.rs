@@ -17,7 +17,7 @@ Examples:
   opscope cluster summary set --json | jq '.rows[] | select(.unaccounted_ns > 1e6)'
 
 A step is computing, waiting for other ranks, waiting for a sender (bubble), transfer that no computing
-hides, and idle, when nothing runs on the device. Each is measured by itself; what they leave of the step,
+hides, and idle, when no operator and no collective runs (copies count as idle). Each is measured by itself; what they leave of the step,
 or exceed it by, is told as unaccounted where it is more than a thousandth: a task that reaches into the
 next step, or records that contradict. Imbalance is how much longer than the mean the busiest rank of a
 line computes.";

@@ -129,6 +129,8 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
         let group = &run.groups[instance.group as usize];
         let kind: CollectiveType = first.kind;
         let waiting: f64 = events().map(|event| (instance.begin - event.start).max(0.0)).sum();
+        // None of them where no profile tells.
+        let bytes = events().map(|event| event.bytes).max().filter(|bytes| *bytes > 0);
         let number = |event: &opscope_reach::Event| run.ranks[event.rank as usize].number;
         table.row([
             value(first.step),
@@ -143,7 +145,7 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
             value(whole(instance.begin)),
             value(whole(waiting)),
             value(whole(instance.tail)),
-            value(events().map(|event| event.bytes).max().unwrap_or(0)),
+            bytes.map_or_else(TableCell::missing, value),
         ]);
     }
     table

@@ -165,7 +165,7 @@ pub fn collectives_tables(rows: &[CollectivesRow]) -> Vec<Named> {
             count(row.calls),
             time(row.waiting_ns),
             time(row.transfer_ns),
-            TableCell::new(units::bytes(row.bytes as f64), row.bytes),
+            row.bytes.map_or_else(TableCell::missing, |it| TableCell::new(units::bytes(it as f64), it)),
         ];
         cells.extend(transports.iter().map(|name| bandwidth(row.bandwidth.get(name).copied())));
         cells.push(slowest);

@@ -103,3 +103,18 @@ fn other_timelines_with_paths_as_names_are_none_of_these() {
     events.push(event(1, 1, "work", 1, 2, ""));
     assert_eq!(names_of_tasks(&read_events_of(&events)), ["work"]);
 }
+
+#[test]
+fn operators_of_one_name_in_two_modules_are_two() {
+    let mut events = named(2, "/device:TPU:0", &[(3, "XLA Ops")]);
+    for (start, module) in [(100, "jit_f(1)"), (200, "jit_g(2)"), (300, "jit_f(1)")] {
+        let of = format!(r#""hlo_category": "loop fusion", "hlo_module": "{module}""#);
+        events.push(event(2, 3, "fusion.1", start, 10, &of));
+    }
+    let trace = read_events_of(&events);
+    let operators = trace.tasks.operator();
+    assert_eq!((operators.len(), trace.operators.len()), (3, 2));
+    assert!(operators[0] == operators[2] && operators[0] != operators[1]);
+    let attributes = trace.operators.attributes()[operators[1].unwrap().index()].unwrap();
+    assert_eq!(trace.strings.get(attributes), r#"{"hlo_module":"jit_g(2)"}"#);
+}
