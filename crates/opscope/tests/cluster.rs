@@ -329,7 +329,10 @@ fn a_run_without_faults_names_nobody() {
     let named = answer["suspects"].as_array().unwrap().iter().filter(|suspect| suspect["named"] == true);
     assert_eq!(named.count(), 0, "{answer:#}");
     let screen = place.done(&["cluster", "r8/db"]).stdout;
-    assert!(screen.contains("No rank or link stands out; the step's own noise is ±"), "{screen}");
+    assert!(
+        screen.contains("No rank or link stands out; what costs less than 0.5 % of a step isn't told"),
+        "{screen}"
+    );
 }
 
 #[test]

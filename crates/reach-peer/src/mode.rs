@@ -139,7 +139,20 @@ impl Mode {
 
     /// Whether it can do with some of the ranks.
     pub fn chooses_ranks(self) -> bool {
-        self.chooses_step() || [Self::ExportSummary, Self::SlowRank, Self::SlowLink].contains(&self)
+        use Mode::{
+            ClusterTimeSummary, CommunicationTimeSum, ExportSummary, FreeAnalysis, FreqAnalysis, SlowLink,
+            SlowRank,
+        };
+        let others = [
+            ClusterTimeSummary,
+            CommunicationTimeSum,
+            ExportSummary,
+            FreeAnalysis,
+            FreqAnalysis,
+            SlowLink,
+            SlowRank,
+        ];
+        self.chooses_step() || others.contains(&self)
     }
 
     /// Whether it can do with one step.

@@ -108,7 +108,14 @@ pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
         let members = &run.groups[event.group as usize].ranks;
         let number = run.ranks[event.rank as usize].number;
         let from = members.iter().position(|member| *member == number)?;
-        *sends.entry((event.group, from, event.peer? as usize, event.step)).or_default() += 1;
+        // Texts don't tell whom a send goes to; its receive was matched.
+        let received = || {
+            let mut parts = run.events_of(&run.instances[event.instance as usize]);
+            let other = parts.find(|part| part.rank != event.rank)?;
+            members.iter().position(|member| *member == run.ranks[other.rank as usize].number)
+        };
+        let to = event.peer.map(|peer| peer as usize).or_else(received)?;
+        *sends.entry((event.group, from, to, event.step)).or_default() += 1;
     }
     let (&(group, ..), &micro_batches) = sends.first_key_value()?;
     let stages = run.groups[group as usize].ranks.len();

@@ -3,10 +3,11 @@
 use crate::clocks::{median, upper_median};
 use crate::discover::collected::{self, Options, OtherOption};
 use crate::host_gaps;
+use crate::links::SlowLink;
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
-use crate::rows::Transport;
-use crate::run::{Rank, Run, RunGroup};
+use crate::rows::{CollectiveType, Transport};
+use crate::run::{Event, Rank, Run, RunGroup};
 use crate::suspects::{Suspect, Unrecorded, Who, excess_of_rank, waits_for_absent};
 
 /// A reason, with its figures. Times are nanoseconds a step.
@@ -211,7 +212,7 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
                 transport: link.transport,
                 gb_per_s: link.bandwidth,
                 peers_gb_per_s: link.typical,
-                slows: uses(run, &link.groups),
+                slows: uses_of(run, link),
             };
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
@@ -261,8 +262,26 @@ fn why_not_recorded(run: &Run, peers: &Peers, absent: &Unrecorded) -> Vec<Explan
 
 /// The uses and types of the collectives of some groups, such as `dp reduceScatter`.
 fn uses(run: &Run, groups: &[u32]) -> Vec<String> {
+    names_of(run, run.events.iter().filter(|event| groups.contains(&event.group)))
+}
+
+/// The uses and types of the collectives that use a link: of sends and receives those in its direction.
+fn uses_of(run: &Run, link: &SlowLink) -> Vec<String> {
+    let is_over = |event: &&Event| {
+        let rank = event.rank as usize;
+        link.groups.contains(&event.group)
+            && match event.kind {
+                CollectiveType::Send => link.pairs.iter().any(|(src, _)| *src == rank),
+                CollectiveType::Receive => link.pairs.iter().any(|(_, dst)| *dst == rank),
+                _ => true,
+            }
+    };
+    names_of(run, run.events.iter().filter(is_over))
+}
+
+fn names_of<'r>(run: &Run, events: impl Iterator<Item = &'r Event>) -> Vec<String> {
     let mut uses: Vec<String> = Vec::new();
-    for event in run.events.iter().filter(|event| groups.contains(&event.group)) {
+    for event in events {
         let text = format!("{} {}", run.groups[event.group as usize].role.name(), event.kind.name());
         if !uses.contains(&text) {
             uses.push(text);
@@ -303,7 +322,7 @@ fn explain_rank(
     let (chosen, read): (Vec<usize>, Vec<Operators>) =
         peers_of.filter(|(_, its)| count(its) >= enough && count(its) > 0.0).unzip();
     if chosen.is_empty() {
-        let cause = if own.spans.is_empty() { Cause::NoOperators } else { Cause::NoOperatorsOfPeers };
+        let cause = if own.by_key.is_empty() { Cause::NoOperators } else { Cause::NoOperatorsOfPeers };
         let causes = vec![Explanation { cause, explains_ns: 0.0 }];
         return Evidence { causes, ..Evidence::default() };
     }
@@ -324,13 +343,15 @@ fn explain_rank(
     .flatten()
     .filter(|it| it.explains_ns >= TOLD * excess_ns)
     .collect();
-    match found.iter().position(|it| it.explains_ns >= DECIDES * excess_ns) {
+    let by_itself = found.iter().position(|it| it.explains_ns >= DECIDES * excess_ns);
+    match by_itself.or_else(|| largest_of_several(&found, excess_ns)) {
         Some(place) => {
             let deciding = found.remove(place);
             found.insert(0, deciding);
         }
         None => {
-            let cause = if own.spans.is_empty() { Cause::NoOperators } else { Cause::Unknown };
+            // Where texts of a damaged file are lost, operators are there that nothing tells the names of.
+            let cause = if own.by_key.is_empty() { Cause::NoOperators } else { Cause::Unknown };
             found.insert(0, Explanation { cause, explains_ns: 0.0 });
         }
     }
@@ -338,6 +359,16 @@ fn explain_rank(
     let differences = differences.into_iter().take(DIFFERENCES).map(|it| it.difference).collect();
     let peers = chosen.iter().map(|it| run.ranks[*it].number).collect();
     Evidence { causes: found, differences, peers, ..Evidence::default() }
+}
+
+/// The place of the largest of several reasons that explain together what none of them explains by itself, and not much
+/// more than there is.
+fn largest_of_several(found: &[Explanation], excess_ns: f64) -> Option<usize> {
+    const AT_MOST: f64 = 1.25;
+    let together = found.iter().map(|it| it.explains_ns).sum::<f64>();
+    let explain = together >= DECIDES * excess_ns && together <= AT_MOST * excess_ns;
+    let largest = || (0..found.len()).max_by(|a, b| found[*a].explains_ns.total_cmp(&found[*b].explains_ns));
+    explain.then(largest).flatten()
 }
 
 /// A suspect beside its peers.

@@ -21,6 +21,8 @@ pub struct CollectivesRow {
     pub groups: usize,
     /// The collectives.
     pub calls: usize,
+    /// How many of these lack a rank that wasn't recorded, and so have waits that are inferred.
+    pub incomplete: usize,
     /// The mean of what a rank waits in them a step, in nanoseconds.
     pub waiting_ns: f64,
     /// The mean of what a rank transfers in them a step, in nanoseconds.
@@ -48,7 +50,7 @@ pub struct CollectivesFilter {
 impl CollectivesFilter {
     fn takes(&self, findings: &Findings, instance: &Instance) -> bool {
         self.takes_group(findings, instance.group as usize)
-            && self.kind.is_none_or(|kind| kind == kind_of(findings.run.first_of(instance)))
+            && self.kind.is_none_or(|kind| kind == findings.run.first_of(instance).kind.of_both_sides())
     }
 
     fn takes_group(&self, findings: &Findings, group: usize) -> bool {
@@ -57,8 +59,16 @@ impl CollectivesFilter {
     }
 }
 
-fn kind_of(event: &Event) -> CollectiveType {
-    if event.kind == CollectiveType::Send { CollectiveType::Receive } else { event.kind }
+/// How long a part waits until the transfer begins, in nanoseconds; for a rank that wasn't recorded until it is taken to have
+/// come.
+fn waited(findings: &Findings, part: &Event) -> f64 {
+    let begin = findings.peers.absent.begin(&findings.run, part.instance);
+    (begin - part.start).clamp(0.0, part.duration_ns as f64)
+}
+
+/// The bytes of a collective by those of its parts: both sides of a send tell of the same.
+pub fn instance_bytes(parts: impl Iterator<Item = u64>, kind: CollectiveType) -> u64 {
+    if kind.is_between_two() { parts.max().unwrap_or(0) } else { parts.fold(0, u64::saturating_add) }
 }
 
 /// The collectives by use and type.
@@ -66,11 +76,9 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     #[derive(Default)]
     struct Sums {
         calls: usize,
-        parts: f64,
+        incomplete: usize,
         waiting: f64,
         transfer: f64,
-        /// The same of collectives of which all ranks were recorded, and their parts.
-        complete: (f64, f64, f64),
         bytes: u64,
         of_groups: BTreeMap<u32, (f64, f64)>,
         ranks: BTreeSet<u32>,
@@ -80,22 +88,18 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     let mut sums: BTreeMap<(Role, CollectiveType), Sums> = BTreeMap::new();
     for instance in run.instances.iter().filter(|it| filter.takes(findings, it)) {
         let parts = || run.events_of(instance);
-        let kind = kind_of(run.first_of(instance));
+        let kind = run.first_of(instance).kind.of_both_sides();
         let sums = sums.entry((run.groups[instance.group as usize].role, kind)).or_default();
         sums.calls += 1;
+        sums.incomplete += usize::from(!instance.is_complete());
         for part in parts() {
-            let waited = (instance.begin - part.start).clamp(0.0, part.duration_ns as f64);
-            let transferred = part.duration_ns as f64 - waited;
+            let waited = waited(findings, part);
             sums.waiting += waited;
-            sums.transfer += transferred;
-            if instance.is_complete() {
-                let (waiting, transfer, parts) = sums.complete;
-                sums.complete = (waiting + waited, transfer + transferred, parts + 1.0);
-            }
-            sums.bytes = sums.bytes.saturating_add(part.bytes);
-            sums.parts += 1.0;
+            sums.transfer += part.duration_ns as f64 - waited;
             sums.ranks.insert(part.rank);
         }
+        let bytes = instance_bytes(parts().map(|part| part.bytes), kind);
+        sums.bytes = sums.bytes.saturating_add(bytes);
         let of_group = sums.of_groups.entry(instance.group).or_default();
         if instance.is_complete() {
             *of_group = (of_group.0 + instance.tail, of_group.1 + 1.0);
@@ -104,20 +108,14 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     let mut bandwidth = bandwidths(findings, filter);
     let row = |((role, kind), sums): ((Role, CollectiveType), Sums)| {
         let ranks = sums.ranks.len().max(1) as f64;
-        // Waiting for a rank that wasn't recorded looks like a longer transfer: such collectives count as the others do.
-        let (waiting, transfer) = match sums.complete {
-            (waiting, transfer, parts) if parts > 0.0 => {
-                (waiting * sums.parts / parts, transfer * sums.parts / parts)
-            }
-            _ => (sums.waiting, sums.transfer),
-        };
         CollectivesRow {
             role,
             kind,
             groups: sums.of_groups.len(),
             calls: sums.calls,
-            waiting_ns: waiting / ranks / steps,
-            transfer_ns: transfer / ranks / steps,
+            incomplete: sums.incomplete,
+            waiting_ns: sums.waiting / ranks / steps,
+            transfer_ns: sums.transfer / ranks / steps,
             bytes: (sums.bytes > 0).then_some(sums.bytes),
             bandwidth: bandwidth.remove(&(role, kind)).unwrap_or_default(),
             slowest: slowest(findings, &sums.of_groups),
@@ -265,7 +263,7 @@ pub struct PartRow {
     /// The time of that work where nothing is slow.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub typical_ns: f64,
-    /// Whether the others waited for it.
+    /// Whether the others waited for it; nobody of those recorded where one came later that wasn't.
     pub is_last: bool,
 }
 
@@ -298,7 +296,7 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
         let (first, last) = (event(events[0]).start, events[events.len() - 1]);
         let part = |index: &u32| {
             let part = event(*index);
-            let waited_ns = (instance.begin - part.start).clamp(0.0, part.duration_ns as f64);
+            let waited_ns = waited(findings, part);
             PartRow {
                 rank: run.ranks[part.rank as usize].number,
                 place: run.place(part.rank as usize),
@@ -307,7 +305,7 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
                 transfer_ns: part.duration_ns as f64 - waited_ns,
                 segment_ns: part.segment_ns,
                 typical_ns: findings.peers.work.segment[*index as usize],
-                is_last: *index == last,
+                is_last: *index == last && findings.peers.absent.later_by(part.instance) == 0.0,
             }
         };
         let parts: Vec<PartRow> = events.iter().map(part).collect();
@@ -318,7 +316,7 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
             if is_pair { Vec::new() } else { group.ranks.iter().filter(is_here).copied().collect() };
         InstanceParts {
             role: group.role,
-            kind: kind_of(event(events[0])),
+            kind: event(events[0]).kind.of_both_sides(),
             step: event(events[0]).step,
             missing,
             parts,

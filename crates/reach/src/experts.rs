@@ -34,8 +34,8 @@ pub struct ExpertsRow {
     /// The time of all products a step, in nanoseconds.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub time_ns: f64,
-    /// Its tokens as a multiple of its group's mean.
-    pub times_mean: f64,
+    /// Its tokens as a multiple of its group's mean; `None` where members of that weren't recorded.
+    pub times_mean: Option<f64>,
 }
 
 /// A group of ranks that share experts. Figures are means over steps.
@@ -43,14 +43,15 @@ pub struct ExpertsRow {
 pub struct ExpertsGroup {
     /// Its ranks that have experts.
     pub ranks: Vec<u32>,
-    /// The rank with the most tokens.
+    /// Its members that weren't recorded, without which neither its mean nor its longest is known.
+    pub missing: Vec<u32>,
+    /// The rank with the most tokens of those recorded.
     pub most: u32,
-    /// By how much that rank's tokens exceed the mean, as a share of it.
-    pub imbalance: f64,
+    /// By how much that rank's tokens exceed the mean, as a share of it; `None` where members are missing.
+    pub imbalance: Option<f64>,
     /// The most that a step loses if each product is waited for: the sum over products of the longest time less the
-    /// mean, in nanoseconds.
-    #[serde(serialize_with = "crate::rows::whole_ns")]
-    pub loses_ns: f64,
+    /// mean, in nanoseconds; `None` where members are missing.
+    pub loses_ns: Option<f64>,
 }
 
 /// A product of the experts of a group, such as one of a layer: profiles number no layers, but products of all ranks
@@ -155,7 +156,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
             let steps = steps.len().max(1) as f64;
             let group = group_of(*rank);
             let (products, tokens, time_ns) = (products / steps, tokens / steps, time / steps);
-            ExpertsRow { rank: *rank, group, products, tokens, time_ns, times_mean: 1.0 }
+            ExpertsRow { rank: *rank, group, products, tokens, time_ns, times_mean: None }
         })
         .collect();
     let mut steps: Vec<i32> = rows.iter().map(|row| row.step).collect();
@@ -171,17 +172,27 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         let most = members.iter().copied().max_by(|a, b| ranks[*a].tokens.total_cmp(&ranks[*b].tokens));
         let of_group = by_place.range((key, i32::MIN, i32::MIN)..=(key, i32::MAX, i32::MAX));
         let lost = of_group.map(|(_, times)| longest_and_excess(times).1);
+        let here: Vec<u32> = members.iter().map(|it| ranks[*it].rank).collect();
+        let declared = key.map_or(&[][..], |key| declared[key].as_slice());
+        let missing: Vec<u32> = declared.iter().copied().filter(|rank| !here.contains(rank)).collect();
+        let is_whole = missing.is_empty();
+        let times_mean = |rank: usize| {
+            let times = if mean > 0.0 { ranks[rank].tokens / mean } else { 1.0 };
+            is_whole.then_some(times)
+        };
         groups.push(ExpertsGroup {
-            ranks: members.iter().map(|it| ranks[*it].rank).collect(),
+            ranks: here,
             most: most.map_or(0, |it| ranks[it].rank),
-            imbalance: most.map_or(0.0, |it| if mean > 0.0 { ranks[it].tokens / mean - 1.0 } else { 0.0 }),
-            loses_ns: lost.sum::<f64>() / steps.len().max(1) as f64,
+            imbalance: most.and_then(times_mean).map(|times| times - 1.0),
+            loses_ns: is_whole.then(|| (lost.sum::<f64>() / steps.len().max(1) as f64).round()),
+            missing,
         });
+        let of_members: Vec<(usize, Option<f64>)> = members.iter().map(|it| (*it, times_mean(*it))).collect();
         let of_group = by_product.range((key, i32::MIN)..=(key, i32::MAX));
         let steps = steps.len().max(1) as f64;
         products.extend(of_group.map(|((_, place), of)| product(number, *place, of, steps)));
-        for it in members {
-            ranks[it].times_mean = if mean > 0.0 { ranks[it].tokens / mean } else { 1.0 };
+        for (it, times_mean) in of_members {
+            ranks[it].times_mean = times_mean;
             ranks[it].group = key.map(|_| number);
         }
     }
@@ -209,7 +220,7 @@ mod tests {
         let found = experts(&Discovery::default(), &rows);
         let lost: Vec<f64> = found.products.iter().map(|it| it.loses_ns).collect();
         assert_eq!(lost, [1_000.0, 100.0]);
-        assert_eq!(found.groups[0].loses_ns, 1_100.0);
+        assert_eq!(found.groups[0].loses_ns, Some(1_100.0));
         let first = &found.products[0];
         assert_eq!((first.longest_ns, first.tokens, first.imbalance, first.ranks), (3_000.0, 20.0, 0.0, 2));
     }

@@ -39,6 +39,8 @@ pub struct SlowLink {
     pub typical: f64,
     /// The groups that use it, as indices.
     pub groups: Vec<u32>,
+    /// The slow links, by sender and receiver.
+    pub pairs: Vec<(usize, usize)>,
 }
 
 /// Pairs that can be compared: kind of link, type, members, size of all that was carried in powers of two.
@@ -111,6 +113,42 @@ pub fn relief(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), f64> {
     uses.into_iter().map(|(of, (slow, other))| (of, other / slow)).collect()
 }
 
+/// A group's use of its links in one operation, several of which are slow. All links of a group work at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SlowUses {
+    /// The slow links, by sender and receiver, and how long they were used in nanoseconds.
+    slow: Vec<((usize, usize), f64)>,
+    /// How long the longest would be used if all were as their like.
+    healthy_ns: f64,
+}
+
+impl SlowUses {
+    /// The share of all that is lost by slow links which isn't once some of them are as their like.
+    pub fn relief(&self, is_repaired: impl Fn((usize, usize)) -> bool) -> f64 {
+        let longest = |times: &mut dyn Iterator<Item = f64>| times.fold(self.healthy_ns, f64::max);
+        let all = longest(&mut self.slow.iter().map(|(_, time)| *time));
+        let left =
+            longest(&mut self.slow.iter().filter(|(pair, _)| !is_repaired(*pair)).map(|(_, time)| *time));
+        if all > self.healthy_ns { (all - left) / (all - self.healthy_ns) } else { 1.0 }
+    }
+}
+
+/// The uses of links by groups and operations that have several slow ones.
+pub fn several_slow(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), SlowUses> {
+    let mut uses: BTreeMap<(u32, CollectiveType), SlowUses> = BTreeMap::new();
+    for it in compared {
+        let of_group = uses.entry((it.group, it.kind)).or_default();
+        let typical = it.typical.filter(|_| it.is_slow);
+        let healthy = typical.map_or(it.time_ns, |typical| it.time_ns * it.bandwidth / typical);
+        of_group.healthy_ns = of_group.healthy_ns.max(healthy);
+        if it.is_slow {
+            of_group.slow.push(((it.src, it.dst), it.time_ns));
+        }
+    }
+    uses.retain(|_, it| it.slow.iter().any(|(pair, _)| *pair != it.slow[0].0));
+    uses
+}
+
 /// Finds slow links, the slowest first.
 pub fn slow_links(run: &Run, compared: &[Compared]) -> Vec<SlowLink> {
     let mut users: BTreeMap<(usize, usize), BTreeSet<u32>> = BTreeMap::new();
@@ -125,7 +163,8 @@ pub fn slow_links(run: &Run, compared: &[Compared]) -> Vec<SlowLink> {
         all.insert((src, dst));
         if it.is_slow {
             let groups = users[&(src, dst)].iter().copied().collect();
-            let found = SlowLink { ends: Ends::Pair(src, dst), transport, bandwidth, typical, groups };
+            let (ends, pairs) = (Ends::Pair(src, dst), vec![(src, dst)]);
+            let found = SlowLink { ends, transport, bandwidth, typical, groups, pairs };
             let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
             if ratio(&found) < ratio(known) {
                 *known = found;
@@ -213,7 +252,10 @@ fn join(
         let Some(ends) = whole(*pair, hosts_of(*pair)).filter(|ends| things.contains_key(ends)) else {
             return true;
         };
-        let known = joined.entry(ends).or_insert_with(|| SlowLink { ends, ..link.clone() });
+        let none = || SlowLink { ends, pairs: Vec::new(), ..link.clone() };
+        let known = joined.entry(ends).or_insert_with(none);
+        let mut pairs = std::mem::take(&mut known.pairs);
+        pairs.extend(&link.pairs);
         let mut groups = std::mem::take(&mut known.groups);
         groups.extend(&link.groups);
         groups.sort_unstable();
@@ -221,7 +263,7 @@ fn join(
         if ratio(link) < ratio(known) {
             *known = SlowLink { ends, ..link.clone() };
         }
-        known.groups = groups;
+        (known.groups, known.pairs) = (groups, pairs);
         false
     });
     joined.into_values().collect()

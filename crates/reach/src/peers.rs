@@ -11,7 +11,7 @@ use opscope_columns::Column;
 use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
-use crate::links::{SlowLink, compare, relief, slow_links};
+use crate::links::{SlowLink, SlowUses, compare, relief, several_slow, slow_links};
 use crate::predecessors::{Also, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
@@ -42,6 +42,8 @@ pub struct Peers {
     pub tail: Column<f64>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
+    /// The uses of links by groups, as indices, several of whose links are slow.
+    pub several_slow: BTreeMap<(u32, CollectiveType), SlowUses>,
     /// Groups that lack a rank and have slow transfers, by their indices, and how many times as long as those of their
     /// like these take.
     pub slow_groups: BTreeMap<u32, f64>,
@@ -70,6 +72,7 @@ pub fn find(run: &mut Run) -> Peers {
     peers.tail = typical_tails(run, &classes);
     let compared = compare(run);
     peers.slow_links = slow_links(run, &compared);
+    peers.several_slow = several_slow(&compared);
     let relief = relief(&compared);
     without_slow_links(run, &relief, &classes, &mut peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);

@@ -4,34 +4,45 @@
 //! begins when the last part has arrived, of members that weren't recorded when they are taken to have come. Unchanged, that gives the measured times. With a rank's work or a group's
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
+use std::collections::BTreeMap;
+
 use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::peers::Peers;
 use crate::predecessors::Other;
+use crate::rows::CollectiveType;
 use crate::run::{Instance, Run};
 
 /// Members of something to which a scenario applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum Choice<T = u32> {
     /// None of them.
     #[default]
     None,
     /// These.
-    These(Vec<u32>),
+    These(Vec<T>),
     /// All.
     All,
     /// All but these.
-    AllBut(Vec<u32>),
+    AllBut(Vec<T>),
 }
 
-impl Choice {
-    fn has(&self, member: u32) -> bool {
+impl<T: Copy + PartialEq> Choice<T> {
+    fn has(&self, member: T) -> bool {
         match self {
             Self::None => false,
             Self::These(chosen) => chosen.contains(&member),
             Self::All => true,
             Self::AllBut(left) => !left.contains(&member),
+        }
+    }
+
+    /// The members of both, each of which is a choice of some.
+    fn and(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::These(a), Self::These(b)) => Self::These([&a[..], &b[..]].concat()),
+            (Self::None, it) | (it, _) => it.clone(),
         }
     }
 }
@@ -44,6 +55,9 @@ pub struct Scenario {
     pub ranks: Choice,
     /// The groups, by their indices.
     pub groups: Choice,
+    /// The links, by sender and receiver, that are as their like. Where several links of a group are slow, its transfers
+    /// take as long as the others of them leave.
+    pub links: Choice<(usize, usize)>,
     /// Parts before which there is more work than was measured, because somebody else has less.
     pub moved: Vec<Moved>,
 }
@@ -51,13 +65,10 @@ pub struct Scenario {
 impl Scenario {
     /// The changes of both, each of which is of chosen ranks and groups.
     pub fn and(&self, other: &Self) -> Self {
-        let both = |a: &Choice, b: &Choice| match (a, b) {
-            (Choice::These(a), Choice::These(b)) => Choice::These([&a[..], &b[..]].concat()),
-            (Choice::None, it) | (it, _) => it.clone(),
-        };
         Self {
-            ranks: both(&self.ranks, &other.ranks),
-            groups: both(&self.groups, &other.groups),
+            ranks: self.ranks.and(&other.ranks),
+            groups: self.groups.and(&other.groups),
+            links: self.links.and(&other.links),
             moved: [&self.moved[..], &other.moved[..]].concat(),
         }
     }
@@ -146,6 +157,7 @@ fn pass(
 ) -> Vec<StepEnds> {
     let ranks = masks(run.ranks.len(), scenarios, |it| &it.ranks);
     let groups = masks(run.groups.len(), scenarios, |it| &it.groups);
+    let relieved = relieved(peers, scenarios);
     let moved = moved(run, scenarios);
     // An end that isn't known yet, because clocks or damaged records contradict the order, is the measured one.
     let mut ends = Ends::measured(run);
@@ -182,13 +194,38 @@ fn pass(
         parts.for_each(|(part, arrived)| each(instance, *part, arrived, &begin));
         let tail = instance.tail - peers.absent.later_by(number);
         let excess = (tail - peers.tail[number as usize]).max(0.0);
+        let of_links = || relieved.get(&(instance.group, run.first_of(instance).kind));
+        let shares = if relieved.is_empty() { None } else { of_links() };
         for &index in run.parts_of(instance) {
             let tail = run.events[index as usize].end() - measured;
-            let tails = chosen(mask, [tail; LANES], tail - excess);
+            let tails: Times = match shares {
+                Some(shares) => shares.map(|share| tail - share * excess),
+                None => chosen(mask, [tail; LANES], tail - excess),
+            };
             ends.set(index, std::array::from_fn(|lane| begin[lane] + tails[lane]));
         }
     }
     step_ends(run, peers, scenarios.len(), &ends, &ranks)
+}
+
+/// By group and operation several of whose links are slow, the share of the excess of its transfers that each scenario
+/// takes away.
+fn relieved(peers: &Peers, scenarios: &[Scenario]) -> BTreeMap<(u32, CollectiveType), [f64; LANES]> {
+    let mut found = BTreeMap::new();
+    if scenarios.iter().all(|it| it.links == Choice::None) {
+        return found;
+    }
+    for (&(group, kind), uses) in &peers.several_slow {
+        let mut shares = [0.0; LANES];
+        for (share, scenario) in shares.iter_mut().zip(scenarios) {
+            *share = match scenario.links {
+                Choice::None => f64::from(u8::from(scenario.groups.has(group))),
+                _ => uses.relief(|pair| scenario.links.has(pair)),
+            };
+        }
+        found.insert((group, kind), shares);
+    }
+    found
 }
 
 /// The segments of the parts that have another in any scenario.

@@ -77,6 +77,11 @@ impl CollectiveType {
         }
     }
 
+    /// The type by which a collective is told: a send and its receive are a receive.
+    pub fn of_both_sides(self) -> Self {
+        if self == Self::Send { Self::Receive } else { self }
+    }
+
     /// Whether it is between two ranks.
     pub fn is_between_two(self) -> bool {
         matches!(self, Self::Send | Self::Receive)

@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::{median, theil_sen};
+use crate::discover::jobs::numbers;
 use crate::error::{Loss, LossReason};
+use crate::rows::CollectiveType;
 use crate::run::Run;
 
 /// The fewest collectives by which a rank is judged, and the fewest of them with one other.
@@ -57,7 +59,9 @@ pub fn find(run: &Run) -> Vec<Loss> {
     // By rank, with how many others it disagrees, and of how many; and the deviations from them.
     let mut votes: BTreeMap<usize, (usize, usize, Vec<f64>)> = BTreeMap::new();
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    for ((a, b), differences) in differences(run).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR) {
+    for ((a, b), differences) in
+        differences(run, false).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR)
+    {
         let count = differences.len();
         let deviation = deviation(&differences);
         for rank in [a, b] {
@@ -79,7 +83,36 @@ pub fn find(run: &Run) -> Vec<Loss> {
             losses.push(loss.because(format!("± {:.1} ms", median(&mut deviations) / 1e6)));
         }
     }
-    losses
+    if losses.is_empty() { two_runs(run).into_iter().collect() } else { losses }
+}
+
+/// A loss where the ranks fall into parts, within each of which collectives end together, and none of the sends and
+/// collectives from one part to another do. Nobody can say then which of them are the strangers.
+fn two_runs(run: &Run) -> Option<Loss> {
+    let mut parts: Vec<usize> = (0..run.ranks.len()).collect();
+    let mut apart: Vec<((usize, usize), usize)> = Vec::new();
+    for ((a, b), differences) in
+        differences(run, true).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR)
+    {
+        let length = length(run, a).max(length(run, b));
+        if deviation(&differences) > JITTER.max(SHARE * length) {
+            apart.push(((a, b), differences.len()));
+        } else {
+            let (kept, gone) = (parts[a], parts[b]);
+            parts.iter_mut().filter(|it| **it == gone).for_each(|it| *it = kept);
+        }
+    }
+    apart.retain(|((a, b), _)| parts[*a] != parts[*b]);
+    let count: usize = apart.iter().map(|(_, count)| count).sum();
+    let of_part = |part: usize| -> Vec<u32> {
+        let members = run.ranks.iter().zip(&parts).filter(|(_, of)| **of == part);
+        members.map(|(rank, _)| rank.number).collect()
+    };
+    apart.retain(|((a, b), _)| [a, b].iter().all(|rank| of_part(parts[**rank]).len() > 1));
+    let &((a, b), _) = apart.first().filter(|_| apart.len() > 1 && count >= FEWEST)?;
+    let [a, b] = [a, b].map(|rank| numbers(of_part(parts[rank]).into_iter()));
+    let loss = Loss::new(None, "collectives", LossReason::Stranger, count as u64);
+    Some(loss.because(format!("{a} / {b}")))
 }
 
 /// How far apart some differences lie, each given with its time: the usual distance from the usual one, less the drift of
@@ -106,14 +139,15 @@ fn length(run: &Run, rank: usize) -> f64 {
 }
 
 /// By how much the ends of one rank's parts lie behind another's, of ranks that are near one another in a group; with the
-/// times of these ends, by the ranks' own clocks.
-fn differences(run: &Run) -> BTreeMap<(usize, usize), Vec<(f64, f64)>> {
+/// times of these ends, by the ranks' own clocks. Sends and receives are among them only `with_pairs`: their order alone
+/// tells which belong together, which proves nothing of a single rank.
+fn differences(run: &Run, with_pairs: bool) -> BTreeMap<(usize, usize), Vec<(f64, f64)>> {
     let mut differences: BTreeMap<(usize, usize), Vec<(f64, f64)>> = BTreeMap::new();
     let zero = run.events.iter().map(|event| event.start_ns).min().unwrap_or(0);
     let mut parts: Vec<(usize, i64)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
-        // Sends and receives are told by their order alone, which proves nothing.
-        if run.events_of(instance).any(|it| it.kind.is_between_two() || !it.kind.ends_together()) {
+        let is_taken = |kind: CollectiveType| kind.ends_together() && (with_pairs || !kind.is_between_two());
+        if !run.events_of(instance).all(|it| is_taken(it.kind)) {
             continue;
         }
         parts.clear();

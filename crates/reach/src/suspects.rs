@@ -79,6 +79,11 @@ impl Who {
         }
     }
 
+    /// The slow links that it is, by sender and receiver; none of others.
+    pub fn links(&self) -> Vec<(usize, usize)> {
+        if let Self::Link(link) = self { link.pairs.clone() } else { Vec::new() }
+    }
+
     /// The groups that it slows down, by their indices; none of ranks.
     pub fn groups(&self) -> Vec<u32> {
         match self {
@@ -210,7 +215,7 @@ impl<'r> Trial<'r> {
     /// Replays the run.
     pub fn new(run: &'r Run, peers: &'r Peers) -> Self {
         let begin = begin(run);
-        let healthy = Scenario { ranks: Choice::All, groups: Choice::All, moved: Vec::new() };
+        let healthy = Scenario { ranks: Choice::All, groups: Choice::All, ..Scenario::default() };
         let ends = replay(run, peers, &[Scenario::default(), healthy]);
         let unchanged = lengths(&ends[0], begin);
         let replay_error = error_of(&measured_ends(run, &run.steps()), &ends[0], begin);
@@ -314,20 +319,39 @@ impl<'r> Trial<'r> {
     /// The run with somebody as its peers.
     pub fn without(&self, suspect: &Suspect) -> Scenario {
         let (ranks, groups) = (self.workers(&suspect.who), suspect.who.groups());
-        let these = |chosen: Vec<u32>| if chosen.is_empty() { Choice::None } else { Choice::These(chosen) };
-        Scenario { ranks: these(ranks), groups: these(groups), moved: suspect.leaves.clone() }
+        Scenario {
+            ranks: these(ranks),
+            groups: these(groups),
+            links: these(suspect.who.links()),
+            moved: suspect.leaves.clone(),
+        }
     }
 
     /// The run with all others as their peers.
     fn with_only(&self, suspect: &Suspect) -> Scenario {
         let (ranks, groups) = (self.workers(&suspect.who), suspect.who.groups());
-        let others = |left: Vec<u32>| if left.is_empty() { Choice::All } else { Choice::AllBut(left) };
-        Scenario { ranks: others(ranks), groups: others(groups), moved: suspect.lacks.clone() }
+        let links = suspect.who.links();
+        Scenario {
+            ranks: others(ranks),
+            groups: others(groups),
+            links: if links.is_empty() { Choice::None } else { Choice::AllBut(links) },
+            moved: suspect.lacks.clone(),
+        }
     }
 
     fn workers(&self, who: &Who) -> Vec<u32> {
         who.workers(self.run).into_iter().map(|rank| rank as u32).collect()
     }
+}
+
+/// A choice of some, or of none.
+fn these<T>(chosen: Vec<T>) -> Choice<T> {
+    if chosen.is_empty() { Choice::None } else { Choice::These(chosen) }
+}
+
+/// A choice of all but some.
+fn others(left: Vec<u32>) -> Choice {
+    if left.is_empty() { Choice::All } else { Choice::AllBut(left) }
 }
 
 /// The run's begin on the common clock: the first step's of the first rank to begin.

@@ -119,7 +119,8 @@ pub(super) fn runs_of_lines(trace: &mut Trace, text: &[u8], stop: &Stop) -> Vec<
     trace.run.summed_runs = None;
     let labels = labels(&runs);
     let of_run = |(run, label): (&Run, String)| {
-        let measured = run.value("loop_count").and_then(|count| count.parse().ok()).filter(|count| *count > 0);
+        let measured =
+            run.value("loop_count").and_then(|count| count.parse().ok()).filter(|count| *count > 0);
         vec![RunOfLine { label, measured }; run.lines.len()]
     };
     runs.iter().zip(labels).flat_map(of_run).collect()

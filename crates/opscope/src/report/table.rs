@@ -96,6 +96,11 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Adds a row of as many cells as there are columns.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<TableCell>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());

@@ -69,6 +69,10 @@ impl Place {
 fn is_ranks_timeline(path: &Path, name: &str) -> bool {
     const HEAD: u64 = 64 << 10;
     let Ok((_, head)) = Input::head(path, HEAD) else { return false };
+    // An empty file tells its rank by its name alone, and nothing else.
+    if head.is_empty() {
+        return tells_rank(name);
+    }
     let has = |word: &[u8]| holds(&head, word);
     let is_at_end = || tail(path).is_some_and(|tail| holds(&tail, DISTRIBUTED_INFO));
     has(DISTRIBUTED_INFO) || has(b"\"traceEvents\"") && (tells_rank(name) || is_at_end())

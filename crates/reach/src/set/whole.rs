@@ -10,6 +10,7 @@ use super::manifest::{self, Fingerprint, PartFile};
 use super::open::Set;
 use super::table::{Row, Text, table};
 use super::{SCHEMA, SetError};
+use crate::collectives::instance_bytes;
 use crate::error::ReachError;
 use crate::links::Ends;
 use crate::profiles::Profiles;
@@ -386,7 +387,7 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
         let (Some(first), Some(last)) = (parts().min_by(by_start), parts().max_by(by_start)) else {
             continue;
         };
-        let kind = if first.kind.is_between_two() { crate::CollectiveType::Receive } else { first.kind };
+        let kind = first.kind.of_both_sides();
         let whole = |time: f64| time.round() as i64;
         let ends = || parts().map(crate::Event::end);
         let (first_end, last_end) = (ends().fold(f64::MAX, f64::min), ends().fold(f64::MIN, f64::max));
@@ -409,7 +410,7 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
             }),
             transfer_ns: whole(instance.tail),
             typical_ns: whole(findings.peers.tail[index]),
-            bytes: parts().fold(0_u64, |sum, part| sum.saturating_add(part.bytes)) as i64,
+            bytes: instance_bytes(parts().map(|part| part.bytes), kind) as i64,
             end_spread_ns: whole(last_end - first_end),
             complete: i32::from(instance.is_complete()),
         };

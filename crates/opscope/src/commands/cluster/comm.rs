@@ -4,7 +4,7 @@ use clap::Args;
 use opscope_reach::{
     CollectiveType, CollectivesFilter, Findings, Role, collectives, group_of, instances, matrix,
 };
-use opscope_say::say;
+use opscope_say::{say, word};
 
 use super::source::{SourceArguments, form_of};
 use crate::commands::form::FormArguments;
@@ -21,8 +21,10 @@ Examples:
   opscope cluster comm set --instance dp:28/7                     who waited for whom in one of them
 
 Waiting is until the last rank came, transfer from then on, both as a mean over ranks a step. They aren't
-lost as a whole: what computing hides of them costs nothing. Bandwidths are bytes by the time that links
-carried them, as the profiles tell it.";
+lost as a whole: what computing hides of them costs nothing. Until a rank that wasn't recorded is taken to
+have come, the others of incomplete collectives wait for it, which is inferred. Bytes are those that ranks
+hand in; texts of the vendor's tell those that went over links instead. Bandwidths are bytes by the time
+that links carried them, as the profiles tell it.";
 
 /// The options of `opscope cluster comm`.
 #[derive(Debug, Args)]
@@ -68,6 +70,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             }
         }
     };
+    if tables.iter().all(cluster::Named::is_empty) {
+        terminal.note(match arguments.matrix {
+            true => word("the profiles tell no links of these collectives"),
+            false => word("there are no collectives of this group and type"),
+        });
+    }
     let losses = cluster::losses(&findings);
     terminal.print(&cluster::print(&tables, form_of(&arguments.form, terminal), losses)?)?;
     Ok(Exit::Done)

@@ -22,7 +22,7 @@ use opscope_say::{say, word};
 
 use super::form::FormArguments;
 use super::html::HtmlArguments;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::report::cluster::{self, TablesForm};
 use crate::terminal::Terminal;
 use source::SourceArguments;
@@ -55,8 +55,8 @@ as it is; 'alone' is what it would cost in an otherwise healthy run. They differ
 Both come from replaying the matched collectives, not from counting who waits: the rank that waits longest
 is usually the victim. What lies within the noise isn't named.
 
-With --fail-above, the exit status is 1 if a step would be shorter by more than that without the suspects
-that are named, and 3 if it might be, but nobody stands out of the noise.";
+With --fail-above, the exit status is 1 if a step would be shorter by more than that with no rank and no link
+slower than its peers, and suspects are named for it, and 3 if nobody stands out of the noise.";
 
 /// The options of `opscope cluster`.
 #[derive(Debug, Args)]
@@ -122,6 +122,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         None => {}
     }
     let inputs: Vec<&Path> = arguments.source.paths.iter().map(PathBuf::as_path).collect();
+    refuse_command(&inputs)?;
     arguments.page.check(&inputs)?;
     let findings = arguments.source.examine(terminal)?;
     if let Some(output) = &arguments.page.html {
@@ -150,6 +151,18 @@ fn described(stage: Stage) -> String {
 }
 
 /// Whether the run passes a limit, given as a share of the step.
+/// Refuses a command behind options, which clap takes for a folder.
+fn refuse_command(inputs: &[&Path]) -> Result<(), UsageError> {
+    let word = inputs.first().filter(|path| !path.exists()).and_then(|path| path.to_str());
+    match word.filter(|word| Command::has_subcommand(word)) {
+        Some(word) => Err(UsageError(say!(
+            "'{word}' is a command of opscope cluster: put options behind it (opscope cluster {word} …), or write \
+             ./{word} for a folder of that name"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn judge(findings: &Findings, limit: f64) -> Exit {
     let costs = &findings.costs;
     let lost = (costs.step_ns - costs.reachable_ns) / costs.step_ns;

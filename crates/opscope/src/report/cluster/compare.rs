@@ -185,13 +185,9 @@ fn remarks_on([a, b]: [Side; 2]) -> Vec<String> {
 /// The collectives of a kind in a step.
 #[derive(Default)]
 struct OfKind {
-    /// How many parts in them there are, of which not all may have been recorded.
-    parts: f64,
-    /// How many parts there are in those of which all were.
-    complete: f64,
-    /// The waiting in these, in nanoseconds.
+    /// The waiting of recorded ranks in them, in nanoseconds.
     waiting: f64,
-    /// The transfers in these, in nanoseconds.
+    /// The transfers of these, in nanoseconds.
     transfer: f64,
 }
 
@@ -226,22 +222,19 @@ fn samples(findings: &Findings) -> Samples {
     for instance in &run.instances {
         let Some(first) = run.events_of(instance).next() else { continue };
         let role = run.groups[instance.group as usize].role;
-        let of_kind = of_kinds.entry((role, first.kind, first.step)).or_default();
-        of_kind.parts += f64::from(instance.members);
-        // Waiting for a rank that wasn't recorded looks like a longer transfer.
-        if instance.is_complete() {
-            let waits = run.events_of(instance).map(|event| instance.begin - event.start);
-            of_kind.waiting += waits.map(|wait| wait.max(0.0)).sum::<f64>();
-            of_kind.transfer += instance.tail * f64::from(instance.seen);
-            of_kind.complete += f64::from(instance.seen);
-        }
+        let of_kind = of_kinds.entry((role, first.kind.of_both_sides(), first.step)).or_default();
+        // Until a rank that wasn't recorded is taken to have come, others wait for it.
+        let begin = findings.peers.absent.begin(run, first.instance);
+        let waits = run.events_of(instance).map(|event| begin - event.start);
+        of_kind.waiting += waits.map(|wait| wait.max(0.0)).sum::<f64>();
+        let transfer = instance.tail - findings.peers.absent.later_by(first.instance);
+        of_kind.transfer += transfer.max(0.0) * f64::from(instance.seen);
     }
-    // Sums over all ranks, divided by these, are a mean rank's; collectives that aren't complete count as others do.
-    let ranks = (run.ranks.len() + findings.discovery.missing().len()).max(1) as f64;
-    for ((role, kind, step), it) in of_kinds.into_iter().filter(|(_, it)| it.complete > 0.0) {
-        let share = it.parts / it.complete / ranks;
-        add(Subject::Waiting(role, kind), step, it.waiting * share);
-        add(Subject::Transfer(role, kind), step, it.transfer * share);
+    // Sums over the recorded ranks, divided by these, are a mean rank's.
+    let ranks = run.ranks.len().max(1) as f64;
+    for ((role, kind, step), it) in of_kinds {
+        add(Subject::Waiting(role, kind), step, it.waiting / ranks);
+        add(Subject::Transfer(role, kind), step, it.transfer / ranks);
     }
     samples
 }

@@ -127,7 +127,7 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
             continue;
         }
         let group = &run.groups[instance.group as usize];
-        let kind: CollectiveType = first.kind;
+        let kind: CollectiveType = first.kind.of_both_sides();
         let waiting: f64 = events().map(|event| (instance.begin - event.start).max(0.0)).sum();
         // None of them where no profile tells.
         let bytes = events().map(|event| event.bytes).max().filter(|bytes| *bytes > 0);

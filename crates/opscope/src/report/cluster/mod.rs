@@ -28,8 +28,8 @@ pub use suspects::{
     suspects_json, suspects_rows, suspects_text,
 };
 pub use tables::{
-    TablesForm, collectives_tables, experts_tables, instance_tables, matrix_tables, print, products_table,
-    summary_tables,
+    Named, TablesForm, collectives_tables, experts_tables, instance_tables, matrix_tables, print,
+    products_table, summary_tables,
 };
 pub use timeline::{Chosen, write as write_timeline};
 

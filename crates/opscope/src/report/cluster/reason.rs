@@ -81,7 +81,7 @@ pub fn of_cause(cause: &Cause) -> String {
         }
         Cause::SlowLink { gb_per_s, peers_gb_per_s, slows, .. } => {
             let slows = slows.join(", ");
-            say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} of its group")
+            say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} that uses it")
         }
         Cause::SlowGroup { ranks, role } => {
             let ranks = listed(ranks);

@@ -19,6 +19,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
         text.push_str(&untold(findings));
     } else {
         text.push_str(&reachable(findings));
+        text.push_str(&without_peers(findings));
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
             true => table(findings, &plain(findings), Asked::default()).to_text(width),
@@ -44,8 +45,8 @@ pub fn headline(findings: &Findings) -> String {
     let costs = &findings.costs;
     match costs.suspects.iter().any(|suspect| suspect.is_named) {
         _ if costs.replay_error > LARGEST_ERROR => untold(findings),
-        true => reachable(findings),
-        false => reachable(findings) + &nobody(findings, ""),
+        true => reachable(findings) + &without_peers(findings),
+        false => reachable(findings) + &without_peers(findings) + &nobody(findings, ""),
     }
 }
 
@@ -60,11 +61,24 @@ fn untold(findings: &Findings) -> String {
     )
 }
 
+/// The ranks that can't be compared with any other.
+fn without_peers(findings: &Findings) -> String {
+    let alone = findings.without_peers();
+    match alone.is_empty() {
+        true => String::new(),
+        false => say!(
+            "Without peers, as no other rank does the same: {}. Only their own steps are compared; if all of them are slow, \
+             that isn't found.\n",
+            listed(&alone)
+        ),
+    }
+}
+
 /// That nobody is named, with a table of those whom others hide.
 fn nobody(findings: &Findings, hidden: &str) -> String {
     let costs = &findings.costs;
     say!(
-        "No rank or link stands out; the step's own noise is ± {:.1} %.\n{}",
+        "No rank or link stands out; what costs less than {:.1} % of a step isn't told.\n{}",
         100.0 * costs.noise_ns / costs.step_ns,
         hidden
     )
@@ -214,6 +228,7 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
     let answer = json!({
         "ranks": findings.run.ranks.len(),
         "missing": findings.missing(),
+        "without_peers": findings.without_peers(),
         "hosts": findings.run.hosts,
         "layout": findings.discovery.layout.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "steps": findings.run.steps(),

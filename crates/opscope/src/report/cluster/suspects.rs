@@ -124,8 +124,12 @@ pub fn innocent_text(findings: &Findings, who: &str) -> String {
     }
     let noise = 100.0 * costs.noise_ns / costs.step_ns;
     match who == NOBODY {
-        true => say!("No rank and no link stands out; the step's own noise is ± {noise:.1} %.\n"),
-        false => say!("Nothing stands out about {who}; the step's own noise is ± {noise:.1} %.\n"),
+        true => {
+            say!("No rank and no link stands out; what costs less than {noise:.1} % of a step isn't told.\n")
+        }
+        false => {
+            say!("Nothing stands out about {who}; what costs less than {noise:.1} % of a step isn't told.\n")
+        }
     }
 }
 
@@ -298,9 +302,11 @@ pub fn suspect_text(findings: &Findings, index: usize, asked: Asked, width: Opti
     let exceeds = match (&suspect.who, workers.is_empty()) {
         (Who::Rank(_), _) => word("Its own work exceeds that of its peers"),
         (_, false) => word("The own work of its ranks exceeds that of their peers, on average,"),
+        (Who::Unrecorded(_), _) => word("The time that others wait for it exceeds what is typical"),
         (_, true) => word("Its transfers exceed those of its like"),
     };
-    let peers = match evidence.peers.is_empty() {
+    // Of several ranks these are the peers of one.
+    let peers = match evidence.peers.is_empty() || evidence.of_rank.is_some() {
         true => String::new(),
         false => say!(" (compared with {})", listed(&evidence.peers)),
     };

@@ -17,6 +17,11 @@ pub struct Named {
 }
 
 impl Named {
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
     /// Its rows for programs.
     pub fn to_json(&self) -> Value {
         self.table.to_json()
@@ -96,7 +101,7 @@ pub fn summary_tables(rows: &[SummaryRow], of: &'static str) -> Vec<Named> {
         TableColumn { key: of.into(), ..TableColumn::text(of) },
         number("ranks", "ranks"),
         number("step", "step_ns"),
-        number("compute", "compute_ns"),
+        number("computing", "compute_ns"),
         number("waiting", "waiting_ns"),
         number("bubble", "bubble_ns"),
         number("transfer", "transfer_ns"),
@@ -142,6 +147,7 @@ pub fn collectives_tables(rows: &[CollectivesRow]) -> Vec<Named> {
         text("type", "type"),
         number("groups", "groups"),
         number("calls", "calls"),
+        number("incomplete", "incomplete").expendable(),
         number("waiting a step", "waiting_ns"),
         number("transfer a step", "transfer_ns"),
         number("bytes", "bytes").expendable(),
@@ -163,6 +169,7 @@ pub fn collectives_tables(rows: &[CollectivesRow]) -> Vec<Named> {
             row.kind.name().into(),
             count(row.groups),
             count(row.calls),
+            count(row.incomplete),
             time(row.waiting_ns),
             time(row.transfer_ns),
             row.bytes.map_or_else(TableCell::missing, |it| TableCell::new(units::bytes(it as f64), it)),
@@ -300,12 +307,13 @@ pub fn experts_tables(found: &Experts) -> Vec<Named> {
             TableCell::new(format!("{:.0}", row.products), amount(row.products)),
             TableCell::new(grouped(row.tokens.round() as usize), amount(row.tokens)),
             time(row.time_ns),
-            TableCell::new(say!("{:.2} times", row.times_mean), row.times_mean),
+            row.times_mean.map_or_else(TableCell::missing, |it| TableCell::new(say!("{it:.2} times"), it)),
         ]);
     }
     let columns = [
         number("group", "group"),
         text("ranks", "ranks"),
+        text("not recorded", "missing"),
         number("most tokens", "most"),
         number("more than the mean", "imbalance"),
         number("loses a step at most", "loses_ns"),
@@ -315,9 +323,10 @@ pub fn experts_tables(found: &Experts) -> Vec<Named> {
         groups.row([
             TableCell::new(place.to_string(), place as u64),
             TableCell::new(listed(&row.ranks), serde_json::json!(row.ranks)),
+            TableCell::new(listed(&row.missing), serde_json::json!(row.missing)),
             TableCell::new(say!("rank {}", row.most), row.most),
-            share(row.imbalance),
-            time(row.loses_ns),
+            row.imbalance.map_or_else(TableCell::missing, share),
+            row.loses_ns.map_or_else(TableCell::missing, time),
         ]);
     }
     vec![
