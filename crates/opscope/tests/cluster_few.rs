@@ -77,3 +77,38 @@ fn a_link_that_holds_up_all_ranks_costs_no_more_than_their_work_leaves() {
     assert!(named.len() == 1 && named[0].0.starts_with("link"), "{named:?}");
     assert!((named[0].1 / known(&truth) - 1.0).abs() < 0.1, "{named:?}, not {}", known(&truth));
 }
+
+#[test]
+fn two_slow_links_of_a_group_cost_what_fixing_each_alone_saves() {
+    let (truth, answer) = judged("tp=1,pp=1,dp=8,ep=1", "5", &["slow-link=0-1:0.5", "slow-link=1-2:0.3"]);
+    let faults = truth["costs"]["faults"].as_object().unwrap();
+    let known: Vec<f64> = faults.values().map(|it| it["without_it_saves_ms"].as_f64().unwrap()).collect();
+    assert_eq!(known.iter().filter(|saves| **saves == 0.0).count(), 1, "one hides the other: {known:?}");
+    let told = named(&answer);
+    assert!(told.len() == 1 && told[0].0.starts_with("link 1 → 2"), "{told:?}");
+    let most = known.iter().copied().fold(0.0, f64::max);
+    assert!((told[0].1 / most - 1.0).abs() < 0.1, "{told:?}, not {most}");
+    let suspects = answer["suspects"].as_array().unwrap();
+    let hidden = suspects.iter().find(|it| it["named"] == false).unwrap();
+    assert!(hidden["name"].as_str().unwrap().starts_with("link 0 → 1"), "{hidden:#}");
+    assert_eq!(hidden["saves_ns"], 0, "{hidden:#}");
+    assert!(hidden["alone_ns"].as_f64().unwrap() > 0.0, "{hidden:#}");
+}
+
+#[test]
+fn two_reasons_of_one_rank_are_told_though_neither_explains_most() {
+    let (_, answer) = judged("tp=2,pp=2,dp=2,ep=2", "5", &["ai-cpu=3:300us", "late-input=3:9ms"]);
+    let suspect = &answer["suspects"][0];
+    let causes = suspect["evidence"]["causes"].as_array().unwrap().iter();
+    let causes: Vec<&str> = causes.map(|it| it["cause"].as_str().unwrap()).collect();
+    assert!(causes.contains(&"ai_cpu") && causes.contains(&"late_input"), "{suspect:#}");
+    assert!(!causes.contains(&"unknown"), "{suspect:#}");
+}
+
+#[test]
+fn stages_of_a_single_rank_are_said_to_have_no_peers() {
+    let (_, answer) = judged("tp=1,pp=3,dp=1,ep=1", "9", &["ai-cpu=1"]);
+    assert_eq!(answer["without_peers"], serde_json::json!([0, 1, 2]));
+    let (_, answer) = judged("tp=1,pp=2,dp=2,ep=1", "9", &["none"]);
+    assert_eq!(answer["without_peers"], serde_json::json!([]));
+}

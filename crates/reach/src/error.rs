@@ -141,6 +141,8 @@ pub enum LossReason {
     NoSteps,
     /// The profile tells no steps: those of the period in which its collectives come again count.
     InferredSteps,
+    /// Nothing but its collectives tells the steps, by their numbers alone.
+    NamedSteps,
 }
 
 impl LossReason {
@@ -162,6 +164,7 @@ impl LossReason {
             | Self::Shifted
             | Self::OwnClock
             | Self::StepsOfOthers
+            | Self::NamedSteps
             | Self::NoSteps
             | Self::InferredSteps => "doubted",
             Self::Double | Self::NoRank | Self::NoHost => "remark",
@@ -169,7 +172,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -190,6 +193,7 @@ impl LossReason {
         Self::CutStep,
         Self::NoSteps,
         Self::InferredSteps,
+        Self::NamedSteps,
     ];
 
     /// Its name for programs, as in JSON.
@@ -215,6 +219,7 @@ impl LossReason {
             Self::CutStep => "cut_step",
             Self::NoSteps => "no_steps",
             Self::InferredSteps => "inferred_steps",
+            Self::NamedSteps => "named_steps",
         }
     }
 
@@ -260,6 +265,9 @@ impl LossReason {
             }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::NoSteps => "tells no steps; the whole recording counts as one",
+            Self::NamedSteps => {
+                "steps whose numbers its collectives tell; where they begin and end is inferred"
+            }
             Self::InferredSteps => {
                 "steps that were inferred, from the period in which its collectives come again; the profile tells none"
             }

@@ -71,7 +71,7 @@ fn is_ranks_timeline(path: &Path, name: &str) -> bool {
     let Ok((_, head)) = Input::head(path, HEAD) else { return false };
     // An empty file tells its rank by its name alone, and nothing else.
     if head.is_empty() {
-        return tells_rank(name);
+        return tells_rank(name) || name.contains(".pt.trace.json");
     }
     let has = |word: &[u8]| holds(&head, word);
     let is_at_end = || tail(path).is_some_and(|tail| holds(&tail, DISTRIBUTED_INFO));

@@ -171,7 +171,12 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         recording.steps.clear();
         period::take_named_steps(&mut recording);
     }
-    let are_steps_told = !recording.steps.is_empty() || period::take_named_steps(&mut recording);
+    let are_named = recording.steps.is_empty() && period::take_named_steps(&mut recording);
+    if are_named {
+        let count = recording.steps.len() as u64;
+        losses.push(Loss::new(rank, folder(), LossReason::NamedSteps, count));
+    }
+    let are_steps_told = are_named || !recording.steps.is_empty();
     let origin = match are_steps_told {
         true => StepsOrigin::Profile,
         false if period::infer_steps(&mut recording) => StepsOrigin::Inferred,

@@ -230,8 +230,8 @@ fn samples(findings: &Findings) -> Samples {
         let transfer = instance.tail - findings.peers.absent.later_by(first.instance);
         of_kind.transfer += transfer.max(0.0) * f64::from(instance.seen);
     }
-    // Sums over the recorded ranks, divided by these, are a mean rank's.
-    let ranks = run.ranks.len().max(1) as f64;
+    // Sums over the ranks that have any, divided by these, are a mean rank's.
+    let ranks = run.ranks.iter().filter(|rank| !rank.events.is_empty()).count().max(1) as f64;
     for ((role, kind, step), it) in of_kinds {
         add(Subject::Waiting(role, kind), step, it.waiting / ranks);
         add(Subject::Transfer(role, kind), step, it.transfer / ranks);

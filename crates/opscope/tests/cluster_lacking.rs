@@ -1,0 +1,84 @@
+//! `opscope cluster` where ranks are missing, or of two runs: what is said then is that of the whole run, or nothing.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// A simulated run of eight ranks, in a folder for each of them.
+fn made(place: &Place, name: &str, seed: &str, words: &[&str]) -> String {
+    let common = ["sample", "cluster", "-o", name, "--ranks", "8", "--seed", seed, "--format", "db"];
+    place.done(&[&common, words].concat());
+    format!("{name}/cluster_8_ranks_seed_{seed}/db")
+}
+
+/// The time that all ranks wait, by the kind of collective.
+fn waiting(place: &Place, run: &str, ranks: f64) -> Vec<(String, f64)> {
+    let told = place.done(&["cluster", "comm", run, "--json"]).json();
+    let rows = told["collectives"].as_array().unwrap().iter();
+    let kind = |row: &Value| format!("{} {}", row["role"].as_str().unwrap(), row["type"].as_str().unwrap());
+    rows.map(|row| (kind(row), ranks * row["waiting_ns"].as_f64().unwrap() / 1e6)).collect()
+}
+
+#[test]
+fn ranks_wait_for_one_that_was_not_recorded_as_long_as_for_one_that_was() {
+    let place = Place::new();
+    let fault = ["--fault", "ai-cpu=5"];
+    let whole = made(&place, "whole", "7", &fault);
+    let lacking = made(&place, "lacking", "7", &[&fault[..], &["--damage", "missing=5"]].concat());
+    let expected = waiting(&place, &whole, 8.0);
+    let found = waiting(&place, &lacking, 7.0);
+    // The slow rank itself waits for nobody in these.
+    for kind in ["tp allReduce", "ep alltoall"] {
+        let of = |all: &[(String, f64)]| all.iter().find(|(it, _)| it == kind).unwrap().1;
+        assert!(
+            (of(&found) / of(&expected) - 1.0).abs() < 0.1,
+            "{kind}: {} and {}",
+            of(&found),
+            of(&expected)
+        );
+    }
+    let told = place.done(&["cluster", "comm", &lacking, "--json"]).json();
+    let rows = told["collectives"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["incomplete"].as_u64().unwrap() > 0), "{told:#}");
+    let one = place.done(&["cluster", "comm", &lacking, "--instance", "tp:4/3", "--json"]).json();
+    let part = &one["parts"][0];
+    assert!(part["waited_ns"].as_f64().unwrap() > 1e6, "{one:#}");
+    assert_ne!(part["is_last"], true, "{one:#}");
+}
+
+#[test]
+fn experts_whose_peer_is_missing_are_beside_no_mean() {
+    let place = Place::new();
+    let run = made(&place, "run", "7", &["--fault", "more-tokens=7", "--damage", "missing=5"]);
+    let told = place.done(&["cluster", "experts", &run, "--json"]).json();
+    let groups = told["groups"].as_array().unwrap();
+    let lacking = groups.iter().find(|group| group["missing"] == serde_json::json!([5])).unwrap();
+    assert!(lacking["imbalance"].is_null() && lacking["loses_ns"].is_null(), "{lacking:#}");
+    let whole = groups.iter().find(|group| group["missing"] == serde_json::json!([])).unwrap();
+    assert!(whole["imbalance"].is_number(), "{whole:#}");
+}
+
+#[test]
+fn two_runs_that_have_half_of_the_ranks_each_are_told() {
+    let place = Place::new();
+    let first = made(&place, "first", "1", &["--fault", "default"]);
+    let second = made(&place, "second", "10", &["--fault", "none"]);
+    for (run, ranks) in [(&first, 0..4), (&second, 4..8)] {
+        for folder in std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path()) {
+            let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            if ranks.clone().any(|rank| name.contains(&format!("_1000{rank}_"))) {
+                std::fs::create_dir_all(place.path("mixed")).unwrap();
+                std::fs::rename(&folder, place.path(&format!("mixed/{name}"))).unwrap();
+            }
+        }
+    }
+    let told = place.done(&["cluster", "mixed", "--json"]).json();
+    let losses = told["losses"].as_array().unwrap();
+    let strangers = losses.iter().find(|it| it["kind"] == "stranger").unwrap_or_else(|| panic!("{told:#}"));
+    assert!(strangers.to_string().contains("0-3 / 4-7"), "{strangers:#}");
+    // A run by itself has none.
+    let sound = made(&place, "sound", "3", &["--fault", "none"]);
+    let told = place.done(&["cluster", &sound, "--json"]).json();
+    assert_eq!(told["losses"], serde_json::json!([]));
+}
