@@ -5,16 +5,38 @@ use opscope_trace::{OperatorId, TensorId, Trace};
 /// Whether the outputs of two operators of a profile may be of the same elements: as many, but for what layouts fill
 /// up. Where outputs of either aren't known, they may.
 pub fn may_have_same_elements(trace: &Trace, a: OperatorId, b: OperatorId) -> bool {
-    let known = |tensor: TensorId| {
-        let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
-        let layout = trace.tensors.layout()[tensor.index()];
-        Some(elements(shape, layout.map(|layout| trace.strings.get(layout))))
+    overlap(&outputs(trace, a), &outputs(trace, b))
+}
+
+/// The same, where some of them work element by element: their largest input tells the size of an output that isn't
+/// known.
+pub(crate) fn may_pass_elements(trace: &Trace, a: (OperatorId, bool), b: (OperatorId, bool)) -> bool {
+    let outputs = |(operator, is_elementwise): (OperatorId, bool)| {
+        let known = outputs(trace, operator);
+        if !is_elementwise || known.iter().any(Option::is_some) {
+            return known;
+        }
+        let inputs = trace.operators.get(operator).inputs();
+        vec![inputs.filter_map(|tensor| known_elements(trace, tensor)).max_by_key(|elements| elements.1)]
     };
-    let (a, b) = (trace.operators.get(a), trace.operators.get(b));
+    overlap(&outputs(a), &outputs(b))
+}
+
+fn outputs(trace: &Trace, operator: OperatorId) -> Vec<Option<Elements>> {
+    trace.operators.get(operator).outputs().map(|tensor| known_elements(trace, tensor)).collect()
+}
+
+fn known_elements(trace: &Trace, tensor: TensorId) -> Option<Elements> {
+    let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
+    let layout = trace.tensors.layout()[tensor.index()];
+    Some(elements(shape, layout.map(|layout| trace.strings.get(layout))))
+}
+
+/// Whether any of two operators' outputs may be of the same elements, or either has none that are told.
+fn overlap(a: &[Option<Elements>], b: &[Option<Elements>]) -> bool {
     let overlap = |(a, b): (Elements, Elements)| a.0 <= b.1 && b.0 <= a.1;
-    let mut outputs = a.outputs().map(known);
-    let is_unknown = a.outputs().next().is_none() || b.outputs().next().is_none();
-    is_unknown || outputs.any(|a| b.outputs().map(known).any(|b| a.zip(b).is_none_or(overlap)))
+    let is_unknown = a.is_empty() || b.is_empty();
+    is_unknown || a.iter().any(|a| b.iter().any(|b| a.zip(*b).is_none_or(overlap)))
 }
 
 /// Whether operators of two profiles have an output of the same sizes in any layout; `None` where either profile

@@ -8,7 +8,7 @@ use super::align::{Entries, Entry, Groups};
 use super::side::Side;
 use super::sources::Sources;
 use super::texts::KindId;
-use crate::may_have_same_elements;
+use crate::elements::may_pass_elements;
 
 /// Kinds that are fused into the operator before them.
 const ABSORBED: [&str; 22] = [
@@ -123,10 +123,12 @@ impl Absorber<'_> {
 
     /// Of some operators with a group, the last whose shapes don't contradict.
     fn taker(&self, place: usize, rows: Vec<usize>, groups: &[Option<usize>]) -> Option<usize> {
-        let operator = |row: usize| self.side.rows[row].operator;
+        // All kinds that are taken in work element by element.
+        let operator =
+            |row: usize| self.side.rows[row].operator.map(|id| (id, self.fate(row) == Fate::TakenIn));
         let fits = |row: usize| {
             let both = operator(place).zip(operator(row));
-            both.is_none_or(|(own, taker)| may_have_same_elements(self.side.trace, own, taker))
+            both.is_none_or(|(own, taker)| may_pass_elements(self.side.trace, own, taker))
         };
         let may_take = |row: &usize| groups[*row].is_some() && fits(*row);
         rows.into_iter().filter(may_take).max()

@@ -381,6 +381,26 @@ fn an_operator_of_other_elements_than_the_one_before_it_was_not_taken_in() {
 }
 
 #[test]
+fn where_outputs_are_not_told_inputs_say_that_an_operator_was_not_taken_in() {
+    let of_inputs = |rows: &[(&str, &str, [i64; 4], i64)]| {
+        let mut trace = shaped_profile(rows);
+        for id in trace.operators.ids().collect::<Vec<_>>() {
+            let row = trace.operators.get(id);
+            let (first_input, input_count) = (row.first_output, row.output_count);
+            let operator = Operator { first_input, input_count, first_output: None, output_count: 0, ..row };
+            trace.operators.set(id, operator);
+        }
+        trace
+    };
+    let (mm, relu) = (("mm", "mm", [1, 1, 8, 8], 10), ("relu", "Relu", [1, 1, 8, 8], 20));
+    let before = of_inputs(&[mm, relu]);
+    let after = of_inputs(&[mm, relu, ("add", "Add", [1, 1, 1024, 1024], 100)]);
+    assert_eq!(stories(&Comparison::of(&before, &after)), ["Add appeared 100", "mm same 0", "Relu same 0"]);
+    let after = of_inputs(&[mm, relu, ("add", "Add", [1, 1, 8, 8], 100)]);
+    assert_eq!(stories(&Comparison::of(&before, &after)), ["Relu became Relu + Add 100", "mm same 0"]);
+}
+
+#[test]
 fn an_operator_takes_in_one_of_a_kind_unless_a_model_tells_of_more() {
     let before = profile(&[("conv", "Conv", "", 50), ("r1", "Relu", "", 20), ("r2", "Relu", "", 30)]);
     let after = profile(&[("conv", "Conv", "", 50)]);
