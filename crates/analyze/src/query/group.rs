@@ -268,6 +268,8 @@ fn make_row<'e>(
             bytes = add(bytes, row.and_then(|row| bytes_moved(&row)));
         }
     }
+    // Of rows that only hold later parts of executions nothing is known.
+    let [flops, bytes] = [flops, bytes].map(|sum| sum.filter(|_| count > 0));
     let subjects = subjects.count();
     // Of sums, because averages are rounded.
     let whole = selection.whole;

@@ -123,6 +123,26 @@ fn filters_choose_by_name_type_data_type_unit_and_time() {
 }
 
 #[test]
+fn of_rows_that_only_hold_later_parts_of_executions_no_operations_are_known() {
+    let mut trace = Trace::new();
+    let [name, copy] = ["matmul", "matmul_copy"].map(|name| trace.strings.intern(name));
+    let row = Operator {
+        flops: Some(1000),
+        bytes_read: Some(60),
+        bytes_written: Some(40),
+        ..Operator::new(name, name)
+    };
+    let operator = Some(trace.operators.push(row));
+    let units = [(name, ExecutionUnit::AiCore, 0), (copy, ExecutionUnit::MemoryCopy, 10)];
+    for (name, unit, start) in units {
+        trace.tasks.push(Task { operator, unit, ..Task::new(name, Nanoseconds(start), Nanoseconds(10)) });
+    }
+    let query = Query { group_by: GroupBy::Unit, ..Query::default() };
+    let known: Vec<_> = query.run(&trace).unwrap().rows.iter().map(|row| (row.flops, row.bytes)).collect();
+    assert_eq!(known, [(Some(1000), Some(100)), (None, None)]);
+}
+
+#[test]
 fn the_shares_of_all_rows_are_the_whole_whatever_they_are_grouped_by() {
     use GroupBy::{Iteration, Name, Operator, Shape, Stream, Type, Unit};
     for group_by in [Operator, Type, Name, Unit, Stream, Shape, Iteration] {
