@@ -240,6 +240,8 @@ fn row(runs: &mut Runs, columns: &Columns, line: &str, is_preparation: bool, is_
 
 #[cfg(test)]
 mod tests {
+    use opscope_trace::Nanoseconds;
+
     use super::*;
 
     #[test]
