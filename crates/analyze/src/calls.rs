@@ -105,41 +105,59 @@ impl CallKinds {
     }
 }
 
-/// The inference of each call: the recorded one, or else that during which it ran; of several the one
-/// that it overlaps most, and none if it went on during the whole of several.
+/// The inference of each call: the recorded one, or else that during which it ran.
 pub(crate) fn iterations_of_calls(trace: &Trace) -> Vec<Option<IterationId>> {
-    let rows = &trace.iterations;
-    let mut spans: Vec<(Span, IterationId)> =
-        rows.iter().map(|(id, row)| ((row.start, row.start + row.duration), id)).collect();
-    spans.sort_by_key(|(span, id)| (*span, *id));
-    // The latest end of all up to each: those before the first that reaches a time have all ended.
-    let mut latest = Nanoseconds(i64::MIN);
-    let ends: Vec<Nanoseconds> = spans
-        .iter()
-        .map(|((_, end), _)| {
-            latest = latest.max(*end);
-            latest
+    let inferences = Inferences::of(trace);
+    let calls = trace.api_calls.iter();
+    calls
+        .map(|(_, call)| {
+            call.iteration.or_else(|| inferences.during((call.start, call.start + call.duration)))
         })
-        .collect();
-    let during = |call: Span| {
-        let first = ends.partition_point(|end| *end < call.0);
+        .collect()
+}
+
+/// The inferences of a profile by their times.
+pub(crate) struct Inferences {
+    /// In the order of their begins.
+    spans: Vec<(Span, IterationId)>,
+    /// The latest end of all up to each: those before the first that reaches a time have all ended.
+    ends: Vec<Nanoseconds>,
+}
+
+impl Inferences {
+    pub fn of(trace: &Trace) -> Self {
+        let rows = &trace.iterations;
+        let mut spans: Vec<(Span, IterationId)> =
+            rows.iter().map(|(id, row)| ((row.start, row.start + row.duration), id)).collect();
+        spans.sort_by_key(|(span, id)| (*span, *id));
+        let mut latest = Nanoseconds(i64::MIN);
+        let ends = spans
+            .iter()
+            .map(|((_, end), _)| {
+                latest = latest.max(*end);
+                latest
+            })
+            .collect();
+        Self { spans, ends }
+    }
+
+    /// The inference during which something of the host ran; of several the one that it overlaps most, and none if it
+    /// went on during the whole of several.
+    pub fn during(&self, own: Span) -> Option<IterationId> {
+        let first = self.ends.partition_point(|end| *end < own.0);
         let (mut best, mut whole) = (None, 0);
-        for (span, id) in spans[first..].iter().take_while(|(span, _)| span.0 <= call.1) {
-            whole += usize::from(contains(call, *span));
+        for (span, id) in self.spans[first..].iter().take_while(|(span, _)| span.0 <= own.1) {
+            whole += usize::from(contains(own, *span));
             if whole > 1 {
                 return None;
             }
-            let overlap = span.1.min(call.1) - span.0.max(call.0);
+            let overlap = span.1.min(own.1) - span.0.max(own.0);
             if overlap >= Nanoseconds::ZERO && best.is_none_or(|(longest, _)| overlap > longest) {
                 best = Some((overlap, *id));
             }
         }
         best.map(|(_, id)| id)
-    };
-    let calls = trace.api_calls.iter();
-    calls
-        .map(|(_, call)| call.iteration.or_else(|| during((call.start, call.start + call.duration))))
-        .collect()
+    }
 }
 
 /// Whether the times of calls are real: tables of totals have none, and what they count is laid end to

@@ -23,6 +23,8 @@ pub struct RangeTree {
     pub nodes: Vec<RangeNode>,
     /// The tasks that were launched within ranges, by node; in each those first that took longest.
     pub launched: Vec<Launched>,
+    /// The ranges, each with its node.
+    pub ranges: Vec<(RangeId, usize)>,
     /// How many single marks there are beside.
     pub marks: usize,
     /// The time in which at least one range was open.
@@ -118,6 +120,7 @@ impl RangeTree {
         Self {
             nodes,
             launched,
+            ranges: spans.into_iter().zip(node_of.into_iter().map(|node| node as usize)).collect(),
             marks,
             extent: extent.total(),
             uncovered: extent.spans().iter().map(left).sum(),

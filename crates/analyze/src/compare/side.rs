@@ -47,7 +47,7 @@ impl<'t> Side<'t> {
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
         let executions: Vec<Nanoseconds> =
             executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
-        let spans = Spans::of(trace);
+        let spans = Spans::of(trace, &measured);
         let times = recorded_times(trace, &measured);
         let rows = rows(trace, &measured, &times, if whole { 1 } else { executions.len() });
         let latencies = Latencies::of(trace, None);

@@ -510,6 +510,45 @@ fn several_iterations_give_a_verdict() {
 }
 
 #[test]
+fn calls_and_ranges_that_come_more_often_in_an_inference_take_more_of_it() {
+    let profile = |per_inference: i64| {
+        let mut trace = Trace::new();
+        let [malloc, load, forward] =
+            ["cudaMalloc", "loadModel", "forward"].map(|it| trace.strings.intern(it));
+        let call = |name, start, duration| ApiCall {
+            thread: None,
+            level: ApiLevel::Runtime,
+            name,
+            start: Nanoseconds(start),
+            duration: Nanoseconds(duration),
+            iteration: None,
+        };
+        trace.api_calls.push(call(load, 0, 500));
+        for number in 1..=2_u32 {
+            let begin = i64::from(number) * 1_000;
+            let (start, duration) = (Nanoseconds(begin), Nanoseconds(900));
+            trace.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
+            for place in 0..per_inference {
+                trace.api_calls.push(call(malloc, begin + 10 + place * 100, 80));
+                let range = Range::new(forward, Nanoseconds(begin + 5 + place * 100), Nanoseconds(90));
+                trace.ranges.push(Range { kind: RangeKind::PushPop, ..range });
+            }
+        }
+        trace
+    };
+    let (once, often) = (profile(1), profile(8));
+    let comparison = Comparison::of(&once, &often);
+    let shown = |it: &SpanChange| (it.name.clone(), it.of_inference, it.before.0, it.after.0, it.counts);
+    let found: Vec<_> = comparison.spans.iter().map(shown).collect();
+    let expected = [
+        ("forward".to_owned(), true, 90, 720, (1.0, 8.0)),
+        ("cudaMalloc".to_owned(), true, 80, 640, (1.0, 8.0)),
+        ("loadModel".to_owned(), false, 500, 500, (1.0, 1.0)),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_range_that_lost_five_seconds_is_suspected_of_a_sleep() {
     let range = |micros: i64| {
         let mut trace = Trace::new();

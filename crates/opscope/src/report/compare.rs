@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opscope_analyze::{Basis, Change, Comparison, Group, Kinship, Member, SpanBasis, Step, What};
+use opscope_analyze::{Basis, Change, Comparison, Group, Kinship, Member, SpanBasis, SpanChange, Step, What};
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Nanoseconds, units};
 use serde_json::{Value, json};
@@ -308,6 +308,7 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
         TableColumn::number("B"),
         TableColumn::number("change"),
         TableColumn::number(""),
+        TableColumn::number("count"),
         TableColumn::text("calls and ranges"),
     ];
     let mut table = Table::new(columns);
@@ -318,10 +319,19 @@ fn push_spans(text: &mut String, comparison: &Comparison<'_>, shown: Shown) {
             units::duration(span.after),
             signed(span.after - span.before),
             span.relative_change().map_or(UNKNOWN.to_owned(), percent),
+            counts(span),
             name,
         ]);
     }
     let _ = write!(text, "\n{}", table.to_text(None));
+}
+
+/// How often a span comes in an inference of A and of B, or of how many its times are the means.
+fn counts(span: &SpanChange) -> String {
+    let number = |count: f64| format!("{count:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    let [before, after] = [span.counts.0, span.counts.1].map(number);
+    let counts = if before == after { after } else { format!("{before} → {after}") };
+    if span.of_inference { counts } else { say!("mean of {counts}") }
 }
 
 /// For a comment on a change; `remarks` are sentences about its profiles and models.
@@ -388,8 +398,11 @@ pub fn to_json(comparison: &Comparison<'_>, models: Value) -> Envelope<Value> {
                 "name": span.name,
                 "kind": if span.is_range { "range" } else { "call" },
                 "place": span.place,
+                "of_inference": span.of_inference,
                 "before_ns": span.before.0,
                 "after_ns": span.after.0,
+                "before_count": span.counts.0,
+                "after_count": span.counts.1,
             })
         })
         .collect();
