@@ -4,6 +4,7 @@ use opscope_say::{say, word};
 use opscope_trace::{Nanoseconds, Severity};
 
 use crate::profile::Opened;
+use crate::report::compare::mixture;
 
 /// The times of both sides, and the change between them as a part of the baseline, each with its interval
 /// where there is one.
@@ -20,6 +21,8 @@ pub struct Facts {
     pub after_interval: Option<(f64, f64)>,
     /// Says that both sides seem to be of different models, if they do.
     pub different_models: Option<String>,
+    /// Whether a side has inferences of several networks, whose mean says nothing of any.
+    pub are_mixed: bool,
     /// Further lines of the summary.
     pub lines: Vec<String>,
     /// The profiles that were read, each with the name of its side; none of models.
@@ -138,6 +141,7 @@ fn sameness(facts: &Facts, limits: Limits) -> Option<Condition> {
 fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
     let mut all: Vec<Condition> = wholeness(facts, limits).collect();
     all.extend(sameness(facts, limits));
+    let times = all.len();
     if let Some((change, interval)) = facts.change {
         let limit = limits.max_regression;
         let bounds = interval.map_or(String::new(), |(low, high)| {
@@ -164,6 +168,12 @@ fn conditions(facts: &Facts, limits: Limits) -> Vec<Condition> {
             },
         });
     }
+    if facts.are_mixed {
+        for condition in &mut all[times..] {
+            condition.outcome = Outcome::Undecided;
+            condition.detail = format!("{} ({})", condition.detail, mixture());
+        }
+    }
     all
 }
 
@@ -175,5 +185,35 @@ fn judge((low, high): (f64, f64), limit: f64) -> Outcome {
         Outcome::Failed
     } else {
         Outcome::Undecided
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_several_networks_are_undecided_whatever_they_are() {
+        let outcome = |are_mixed| {
+            let facts = Facts {
+                before: Some(Nanoseconds(100)),
+                after: Nanoseconds(80),
+                are_inferences: true,
+                change: Some((-0.2, None)),
+                after_interval: None,
+                different_models: None,
+                are_mixed,
+                lines: Vec::new(),
+                sides: Vec::new(),
+            };
+            let limits = Limits {
+                max_regression: 0.05,
+                target_ms: Some(1.0),
+                allow_losses: false,
+                allow_different_models: false,
+            };
+            Judgement::of(facts, limits).outcome()
+        };
+        assert_eq!((outcome(false), outcome(true)), (Outcome::Passed, Outcome::Undecided));
     }
 }

@@ -56,8 +56,11 @@ pub struct Comparison<'t> {
     pub after: Nanoseconds,
     /// The durations that `difference` is about, A's and B's; empty where the basis has no single ones.
     pub inferences: (Vec<Nanoseconds>, Vec<Nanoseconds>),
-    /// The difference as the iterations show it; `None` where a profile has fewer than two.
+    /// The difference as the iterations show it; `None` where a profile has fewer than two, or those of several
+    /// models: these differ by more than noise.
     pub difference: Option<Difference>,
+    /// Of how many models the measured iterations of A are that tell one, and those of B.
+    pub networks: (usize, usize),
     /// The sum of the operators' own time of A, and of B.
     pub operators: (Nanoseconds, Nanoseconds),
     /// The groups of operators that belong together, the greatest change first.
@@ -138,7 +141,9 @@ impl<'t> Comparison<'t> {
             Basis::ExecuteCalls => (a.executions, b.executions),
             _ => Default::default(),
         };
-        let difference = Difference::of(&inferences.0, &inferences.1);
+        let networks = (a.networks, b.networks);
+        let difference =
+            (!are_mixed(networks)).then(|| Difference::of(&inferences.0, &inferences.1)).flatten();
         let suspects = suspects(&spans, basis, from, to);
         Self {
             basis,
@@ -148,6 +153,7 @@ impl<'t> Comparison<'t> {
             after: to,
             inferences,
             difference,
+            networks,
             operators,
             groups,
             matched,
@@ -195,6 +201,11 @@ impl<'t> Comparison<'t> {
         if agrees_little { Kinship::Untold } else { Kinship::SameModel }
     }
 
+    /// Whether the inferences of a side are of several models, so that their mean is of none and their spread no noise.
+    pub fn is_of_several_networks(&self) -> bool {
+        are_mixed(self.networks)
+    }
+
     /// Whether the profiles seem to be of different models.
     pub fn is_of_different_models(&self) -> bool {
         self.kinship() == Kinship::DifferentModels
@@ -212,6 +223,10 @@ words! {
         /// They seem to be of different ones.
         DifferentModels = "different models",
     }
+}
+
+fn are_mixed((before, after): (usize, usize)) -> bool {
+    before.max(after) > 1
 }
 
 /// The name of the model of a profile that is of one.

@@ -1,6 +1,6 @@
 //! The part of a profile that is compared.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
@@ -27,6 +27,8 @@ pub(super) struct Side<'t> {
     pub rows: Vec<Row<'t>>,
     /// The durations of the measured iterations that were recorded.
     pub iterations: Vec<Nanoseconds>,
+    /// Of how many models those are.
+    pub networks: usize,
     /// By which clock hands those begin and end.
     pub basis: SpanBasis,
     /// The same with those that were timed as a whole.
@@ -45,6 +47,8 @@ impl<'t> Side<'t> {
         let duration = |id: &IterationId| iteration_spans.duration(*id);
         let iterations: Vec<Nanoseconds> =
             measured.iterations.iter().map(duration).filter(|duration| duration.0 > 0).collect();
+        let model = |id: &IterationId| trace.iterations.model()[id.index()];
+        let networks = measured.iterations.iter().filter_map(model).collect::<HashSet<_>>().len();
         let executions: Vec<Nanoseconds> =
             executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
         let spans = Spans::of(trace, &measured);
@@ -52,7 +56,7 @@ impl<'t> Side<'t> {
         let rows = rows(trace, &measured, &times, if whole { 1 } else { executions.len() });
         let latencies = Latencies::of(trace, None);
         let basis = iteration_spans.basis();
-        Self { trace, rows, iterations, basis, latencies, executions, spans }
+        Self { trace, rows, iterations, networks, basis, latencies, executions, spans }
     }
 
     /// Makes the operators' times parts of an iteration that wasn't recorded.

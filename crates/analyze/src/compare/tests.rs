@@ -510,6 +510,30 @@ fn several_iterations_give_a_verdict() {
 }
 
 #[test]
+fn inferences_of_several_networks_are_not_tested_unless_one_is_chosen() {
+    let profile = |times: [i64; 4]| {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("net");
+        let models = [1, 2].map(|number| trace.models.push(Model { number, name }));
+        for (number, time) in times.into_iter().enumerate() {
+            let (start, duration) = (Nanoseconds(number as i64 * 1_000), Nanoseconds(time));
+            let (model, number) = (Some(models[number / 2]), number as u32);
+            trace.iterations.push(Iteration { model, number, warm_up: false, start, duration });
+        }
+        (trace, models[1])
+    };
+    let ((mut before, second), (after, _)) = (profile([100, 101, 500, 501]), profile([80, 81, 400, 401]));
+    let mixed = Comparison::of(&before, &after);
+    assert_eq!((mixed.difference, mixed.networks), (None, (2, 2)));
+    before.counted_model = Some(second);
+    assert!(Comparison::of(&before, &after).is_of_several_networks());
+    let mut after = after;
+    after.counted_model = Some(second);
+    let chosen = Comparison::of(&before, &after);
+    assert_eq!(chosen.difference.unwrap().verdict, Verdict::Faster);
+}
+
+#[test]
 fn calls_and_ranges_that_come_more_often_in_an_inference_take_more_of_it() {
     let profile = |per_inference: i64| {
         let mut trace = Trace::new();

@@ -240,6 +240,7 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         change: Some((change(speed.median), Some(interval))),
         after_interval: Some((ms(interval.0), ms(interval.1))),
         different_models: None,
+        are_mixed: false,
         lines: vec![say!("{} pairs of turns on {}, measured alternately", pairs.len(), options.kind.name())],
         sides: Vec::new(),
     }))
@@ -275,8 +276,10 @@ fn compare(before: &Trace, after: &Trace) -> anyhow::Result<Facts> {
     }
     let different_models =
         comparison.is_of_different_models().then(|| comparison::kinship(&comparison)).flatten();
+    let are_mixed = comparison.is_of_several_networks();
     // A condition tells it.
-    let is_told = |line: &String| different_models.as_ref() == Some(line);
+    let is_told =
+        |line: &String| different_models.as_ref() == Some(line) || are_mixed && line == comparison::mixture();
     let whole = comparison.before.0 as f64 / 1e6;
     let interval = comparison.difference.map(|it| it.interval);
     Ok(Facts {
@@ -289,6 +292,7 @@ fn compare(before: &Trace, after: &Trace) -> anyhow::Result<Facts> {
         after_interval: interval.map(|(low, high)| (whole * (1.0 + low), whole * (1.0 + high))),
         lines: comparison::headline(&comparison).into_iter().skip(1).filter(|line| !is_told(line)).collect(),
         different_models,
+        are_mixed,
         sides: Vec::new(),
     })
 }

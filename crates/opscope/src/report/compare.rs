@@ -84,6 +84,7 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
                 difference.counts.1,
             ));
         }
+        None if comparison.is_of_several_networks() => lines.push(mixture().to_owned()),
         None => lines.push(word("A single run on a side says nothing about noise.").to_owned()),
     }
     let alone = match comparison.durations_alone {
@@ -119,6 +120,14 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
     }
     lines.extend(kinship(comparison));
     lines
+}
+
+/// Says that inferences of several networks tell nothing of noise.
+pub fn mixture() -> &'static str {
+    word(
+        "A side has inferences of several networks: how these differ says nothing about noise. --network compares one \
+         of them.",
+    )
 }
 
 /// Says so where the profiles aren't known to be of one model.
@@ -451,6 +460,7 @@ pub fn to_json(comparison: &Comparison<'_>, models: Value) -> Envelope<Value> {
         "change": comparison.relative_change(),
         "difference": difference,
         "inferences": inferences,
+        "networks": { "before": comparison.networks.0, "after": comparison.networks.1 },
         "operators_before_ns": comparison.operators.0.0,
         "operators_after_ns": comparison.operators.1.0,
         "waterfall": steps,
