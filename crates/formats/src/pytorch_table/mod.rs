@@ -190,6 +190,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             layers.losses.count(LossKind::OpenLastLine, "the last line", u64::from(is_last));
             match row(columns, &line) {
                 Some(row) => rows.push(row),
+                None if is_of_stack(columns, &line) => {}
                 None => layers.losses.count(LossKind::ShortLayer, "lines", 1),
             }
         }
@@ -230,6 +231,12 @@ fn row(columns: &Columns, line: &str) -> Option<Row> {
     let calls = cells[columns.calls].parse().ok()?;
     let device = columns.device.as_ref().map(|(place, _)| duration(&cells[*place]).unwrap_or_default());
     (!name.is_empty()).then(|| Row { name, cpu: duration(&cells[columns.cpu]), device, calls })
+}
+
+/// Whether a line goes on with the stack of the row above: tables by stack have a place in the program on each.
+fn is_of_stack(columns: &Columns, line: &str) -> bool {
+    let cells = cut(line, &columns.spans);
+    [columns.name, columns.cpu, columns.calls].iter().all(|place| cells[*place].is_empty())
 }
 
 /// The rows whose times of the device sum up to its total: kernels, which take no time of the processor, or all.
@@ -379,6 +386,22 @@ mod tests {
             let (tasks, calls) = durations(&table(&with_kernels, totals));
             assert_eq!((tasks, calls.len()), (vec![4_000, 4_000, 2_000], 3));
         }
+    }
+
+    #[test]
+    fn lines_of_a_rows_stack_are_no_rows() {
+        let rows = [["aten::mm", "10.000us", "0.000us", "1"], ["aten::relu", "1.000us", "0.000us", "1"]];
+        let mut lines = table(&rows, "").lines().map(str::to_owned).collect::<Vec<_>>();
+        for place in [0, 2, 5] {
+            lines[place] += &"-".repeat(24);
+        }
+        lines[1] += "Source Location";
+        lines[3] += "linear.py(20): forward";
+        let width = lines[0].len() - 24;
+        lines.insert(4, format!("{:width$}model.py(3): forward", ""));
+        lines.insert(5, " ".repeat(width + 24));
+        let trace = read((lines.join("\n") + "\n").as_bytes(), &Stop::default()).unwrap();
+        assert_eq!((trace.tasks.len(), trace.losses.len()), (2, 0));
     }
 
     #[test]
