@@ -28,6 +28,8 @@ enum Class {
     DeviceAnnotation,
     /// Work of the profiler itself.
     Overhead,
+    /// From the begin of the profiler's recording to its end.
+    Recording,
     /// Handing work from one thread of PyTorch's to another, as torch_npu shows it.
     Queue,
     /// A kernel on a device.
@@ -48,6 +50,7 @@ fn class_of(category: &[u8]) -> Class {
         b"user_annotation" => Class::Annotation,
         b"gpu_user_annotation" => Class::DeviceAnnotation,
         b"overhead" => Class::Overhead,
+        b"Trace" => Class::Recording,
         b"enqueue" | b"dequeue" => Class::Queue,
         b"kernel" | b"Kernel" | b"kernel_dispatch" => Class::Kernel,
         b"gpu_memcpy" | b"gpu_memset" | b"Memcpy" | b"Memset" | b"memory_copy" => Class::Copy,
@@ -68,7 +71,7 @@ impl Class {
 
     /// Whether the slices are such that the file is a profile of PyTorch's.
     fn is_of_framework(self) -> bool {
-        !matches!(self, Self::Foreign | Self::Queue)
+        !matches!(self, Self::Foreign | Self::Queue | Self::Recording)
     }
 }
 
@@ -133,7 +136,9 @@ pub(super) fn slice<'a>(builder: &mut Builder<'a>, item: &Item<'a>) -> Row {
         Class::Annotation => builder.range(item, RangeKind::PushPop, item.category),
         Class::DeviceAnnotation => builder.range_of(item, RangeKind::StartStop, item.category, None),
         Class::Kernel | Class::Copy | Class::Synchronisation => device_task(builder, item, class),
-        Class::Foreign => foreign(builder, item),
+        // The program marked nothing there.
+        Class::Recording if builder.is_framework => Row::Other,
+        Class::Recording | Class::Foreign => foreign(builder, item),
     }
 }
 

@@ -357,6 +357,24 @@ fn memory_marks_of_old_versions_tell_who_took_memory_and_no_more() {
     assert_eq!(figures, [("aten::empty", "taken", 80.0), ("aten::empty", "allocations", 2.0)]);
 }
 
+#[test]
+fn the_span_of_the_profilers_own_recording_is_no_range_of_the_program() {
+    let span = |category: &str, name: &str, pid: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": {pid}, "tid": 1, "ts": 5, "dur": 90}}"#
+        )
+    };
+    let events = [
+        span("cpu_op", "aten::mm", "1"),
+        span("user_annotation", "mine", "1"),
+        span("Trace", "PyTorch Profiler (0)", r#""Spans""#),
+    ];
+    let text = format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(","));
+    let trace = read(text.as_bytes()).unwrap();
+    let names: Vec<_> = trace.ranges.name().iter().map(|name| trace.strings.get(*name)).collect();
+    assert_eq!((names, losses(&trace)), (vec!["mine"], vec![]));
+}
+
 /// Four kernels whose number of the launch is also that of an operator: that in which it lies, one before it, and one
 /// that nobody has; the fourth isn't tied to a launch.
 fn kernels(external: [u32; 4]) -> String {
