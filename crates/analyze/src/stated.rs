@@ -110,6 +110,8 @@ impl StatedTable {
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],
             FigureTopic::Operator => &["mean of a step"],
             FigureTopic::Function => &["itself"],
+            // Calls last while what they launched runs.
+            FigureTopic::Domain => &["count"],
             FigureTopic::DataOperation | FigureTopic::Cache => &[],
         };
         let is_wanted = |name: StringId| names.contains(&trace.strings.get(name));

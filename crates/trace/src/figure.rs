@@ -31,6 +31,8 @@ words! {
         DataOperation = "data-operation",
         /// Calls of a function of the runtime's.
         HostCall = "host-call",
+        /// A domain of what was recorded: the calls of an interface, or kernels.
+        Domain = "domain",
         /// A cache while a task ran.
         Cache = "cache",
         /// A function of the program, by the samples of a profiler.

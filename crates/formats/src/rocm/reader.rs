@@ -408,7 +408,13 @@ impl Reader {
         // A table that is read alone has no name.
         let is_of_calls = of_calls.iter().any(|word| source.contains(word))
             || !sums.is_empty() && sums.iter().all(|(name, _)| is_call(name));
-        let topic = if is_of_calls { FigureTopic::HostCall } else { FigureTopic::OperatorType };
+        let is_of_domains = source.contains("domain_stats")
+            || !sums.is_empty() && sums.iter().all(|(name, _)| is_domain(name));
+        let topic = match (is_of_domains, is_of_calls) {
+            (true, _) => FigureTopic::Domain,
+            (false, true) => FigureTopic::HostCall,
+            (false, false) => FigureTopic::OperatorType,
+        };
         for (subject, [total, count, mean, least, greatest, deviation]) in &sums {
             let about = FigureSubject { topic, source, step: "", subject, part: "" };
             let figures = [
@@ -481,6 +487,12 @@ fn level_of(domain: &str) -> ApiLevel {
         _ if domain.starts_with("RCCL") => ApiLevel::Communication,
         _ => ApiLevel::Other,
     }
+}
+
+/// Whether a name is that of a domain of `rocprofv3`, such as `HIP_RUNTIME_API` and `KERNEL_DISPATCH`.
+fn is_domain(name: &str) -> bool {
+    const ENDS: [&str; 6] = ["_API", "_API_EXT", "_DISPATCH", "_COPY", "_ALLOCATION", "_TRACE"];
+    ENDS.iter().any(|end| name.ends_with(end)) && !name.contains(|letter: char| letter.is_ascii_lowercase())
 }
 
 /// Whether a name is that of a function of AMD's libraries. Names of kernels mostly have their arguments behind them.

@@ -210,6 +210,14 @@ fn sums_of_calls_are_known_without_the_name_of_their_file() {
 }
 
 #[test]
+fn sums_of_domains_are_no_types_of_operators() {
+    let table = "\"Name\",\"Calls\",\"TotalDurationNs\"\n\"HIP_API\",2,300\n\"KERNEL_DISPATCH\",1,9\n";
+    assert_eq!(read_text(table).figures.topic()[0], FigureTopic::Domain);
+    let of_folder = read_files(&[("42_kernel_trace.csv", KERNELS), ("42_domain_stats.csv", table)]);
+    assert_eq!(of_folder.figures.topic()[0], FigureTopic::Domain);
+}
+
+#[test]
 fn a_table_alone_has_what_it_says_and_sums_are_figures() {
     assert_eq!(read_text(KERNELS).tasks.len(), 3);
     assert_eq!(read_text(CALLS).api_calls.len(), 3);

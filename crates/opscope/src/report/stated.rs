@@ -35,6 +35,7 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
         FigureTopic::HostCall => {
             [word("kind of calls of the runtime"), word("kinds of calls of the runtime")]
         }
+        FigureTopic::Domain => [word("domain of records"), word("domains of records")],
         FigureTopic::Cache => {
             [word("task with figures of the cache"), word("tasks with figures of the cache")]
         }
