@@ -133,6 +133,8 @@ impl<'t> Comparison<'t> {
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
+        // Operators that one side alone tells neither appeared nor vanished.
+        let groups = if basis == Basis::Nothing { Vec::new() } else { groups };
         let (a, b) = (sides.0, sides.1);
         let iteration_basis = (a.basis, b.basis);
         let inferences = match basis {

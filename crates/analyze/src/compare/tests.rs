@@ -632,6 +632,14 @@ fn waiting_and_handling_of_streams_is_neither_compared_nor_part_of_the_operators
 }
 
 #[test]
+fn operators_that_one_side_alone_tells_have_not_appeared() {
+    let (nothing, something) = (Trace::new(), profile(&[("conv1", "Conv", "", 50)]));
+    let comparison = Comparison::of(&nothing, &something);
+    assert_eq!((comparison.basis, comparison.groups.len()), (Basis::Nothing, 0));
+    assert_eq!(comparison.waterfall(10, false), []);
+}
+
+#[test]
 fn empty_profiles_compare_as_nothing() {
     let nothing = Trace::new();
     let comparison = Comparison::of(&nothing, &nothing);

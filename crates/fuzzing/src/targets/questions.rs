@@ -107,7 +107,7 @@ pub fn compare(input: &[u8], trail: &mut Trail) {
         trail.counted("groups", comparison.groups.len());
         trail.counted("spans", comparison.spans.len());
         trail.counted("suspects", comparison.suspects.len());
-        let _ = (comparison.ends(), comparison.outside());
+        let _ = comparison.outside();
         let _ = (comparison.speed_up(), comparison.relative_change(), comparison.is_of_different_models());
         trail.counted("families", comparison.families().len());
         comparison.groups.iter().take(50).for_each(|group| drop(group.story()));

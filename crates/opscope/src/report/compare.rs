@@ -175,7 +175,7 @@ impl Shown {
 /// operators don't account for; with bars where there is room for them.
 fn waterfall(comparison: &Comparison<'_>, shown: Shown, has_bars: bool) -> Table {
     const BAR: usize = 24;
-    let (from, to) = comparison.ends();
+    let (from, to) = (comparison.before, comparison.after);
     let whole = from.0.max(to.0).max(1) as f64;
     let bar = |time: Nanoseconds| {
         let length = (time.0.unsigned_abs() as f64 / whole * BAR as f64).round() as usize;

@@ -4,8 +4,9 @@ pub mod models;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use clap::Args;
-use opscope_analyze::{Comparison, NodeNames};
+use opscope_analyze::{Basis, Comparison, NodeNames};
 use opscope_open::Source;
 use opscope_say::say;
 use opscope_trace::Severity;
@@ -98,6 +99,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Models::read([&arguments.model_a, &arguments.model_b].map(Option::as_deref), [&before, &after])?;
     models.warn(terminal);
     let comparison = compared(&before, &after, &models.names)?;
+    if comparison.basis == Basis::Nothing {
+        let sides = say!("{} and ", arguments.before.display()) + &arguments.after.display().to_string();
+        return Err(anyhow!("{}", say!("there are no times that can be compared")).context(sides));
+    }
     let shown = Shown { top: arguments.top, each: arguments.each };
     let text = if arguments.json {
         to_json(&comparison, models.to_json()).about([&before, &after]).to_text()?
