@@ -280,6 +280,15 @@ fn lost_time_in_a_range_is_found_whatever_it_comes_to() {
 }
 
 #[test]
+fn lost_time_between_operators_is_told_without_ranges_where_there_are_none() {
+    let report =
+        of(Profile::new(&[("a", "Conv", AI, 10, &[]), ("b", "Conv", AI, 10, &[])]).apart(3_000_000)).report();
+    let finding = report.findings.iter().find(|finding| finding.rule.id == "A33").unwrap();
+    assert!(finding.evidence[0].name.starts_with("between"), "{finding:?}");
+    assert!(!finding.rule.title.contains("range") && finding.note.is_none(), "{finding:?}");
+}
+
+#[test]
 fn calls_that_an_interface_makes_below_are_not_counted_with_it() {
     let nested = |times: usize| {
         let mut profile = Profile::new(&[]).call("aclrtSynchronizeStream", 10, times).call("launch", 1, 4);
