@@ -1,6 +1,6 @@
 //! Where an operator ran.
 
-use opscope_trace::{ExecutionUnit, Nanoseconds, StringId, TaskId, Trace};
+use opscope_trace::{ExecutionUnit, ModelId, Nanoseconds, StringId, TaskId, Trace};
 
 use crate::query::{Executed, Execution, Query, Row, Selection, name_and_type, rows_by};
 use crate::scope::Chosen;
@@ -23,6 +23,8 @@ pub struct Location {
     pub name: StringId,
     /// Its type.
     pub op_type: StringId,
+    /// The model that it belongs to, where that is told.
+    pub model: Option<ModelId>,
     /// The unit that executed the tasks.
     pub unit: ExecutionUnit,
     /// The tasks, in the order of the trace.
@@ -85,16 +87,25 @@ fn locate_among(trace: &Trace, executed: &Selection, text: &str, counted: bool) 
     if found.is_empty() { sighting(Matched::Part).into_iter().collect() } else { found }
 }
 
-/// The executions by name, type and unit.
+/// The executions by name, type, model and unit.
 fn locations(trace: &Trace, executed: &Selection) -> Vec<Location> {
     let key = |execution: &Execution| {
         let named = name_and_type(trace, executed, execution.subject);
-        (named, trace.tasks.unit()[execution.row as usize])
+        (named, model_of(trace, execution.row as usize), trace.tasks.unit()[execution.row as usize])
     };
     let location = |(row, executions): (Row, Vec<Execution>)| {
+        let model = model_of(trace, executions.first()?.row as usize);
         let tasks = executions.iter().map(|execution| TaskId::from_index(execution.row as usize));
         let (name, op_type, unit) = (row.name?, row.op_type?, row.unit?);
-        Some(Location { name, op_type, unit, tasks: tasks.collect(), time: row.total, share: row.share })
+        Some(Location {
+            name,
+            op_type,
+            model,
+            unit,
+            tasks: tasks.collect(),
+            time: row.total,
+            share: row.share,
+        })
     };
     let mut locations: Vec<Location> =
         rows_by(trace, executed, key).into_iter().filter_map(location).collect();
@@ -102,9 +113,15 @@ fn locations(trace: &Trace, executed: &Selection) -> Vec<Location> {
     locations
 }
 
+/// The model of a task's operator, or else of the inference in which it ran.
+fn model_of(trace: &Trace, task: usize) -> Option<ModelId> {
+    let of_operator = trace.tasks.operator()[task].and_then(|id| trace.operators.model()[id.index()]);
+    of_operator.or_else(|| trace.tasks.iteration()[task].and_then(|id| trace.iterations.model()[id.index()]))
+}
+
 #[cfg(test)]
 mod tests {
-    use opscope_trace::{Iteration, Operator, Task};
+    use opscope_trace::{Iteration, Model, Operator, Task};
 
     use super::*;
 
@@ -176,6 +193,21 @@ mod tests {
         assert_eq!(found(&trace, "load"), [(Matched::Name, vec![(MemoryCopy, 10)])]);
         assert_eq!(found(&trace, "EVENT_WAIT"), [(Matched::Name, vec![(Control, 300)])]);
         assert!(locate(&trace, "SDMA")[0].counted && !locate(&trace, "load")[0].counted);
+    }
+
+    #[test]
+    fn operators_of_one_name_in_two_models_are_found_apart() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("conv1");
+        for (number, duration) in [(1, 5), (2, 50)] {
+            let model = Some(trace.models.push(Model { number, name }));
+            let operator = Some(trace.operators.push(Operator { model, ..Operator::new(name, name) }));
+            let start = Nanoseconds(number as i64 * 1_000);
+            trace.tasks.push(Task { operator, ..Task::new(name, start, Nanoseconds(duration)) });
+        }
+        let found = locate(&trace, "conv1");
+        let locations = found[0].locations.iter().map(|it| (it.model.map(|id| id.index()), it.time.0));
+        assert_eq!(locations.collect::<Vec<_>>(), [(Some(1), 50), (Some(0), 5)]);
     }
 
     #[test]

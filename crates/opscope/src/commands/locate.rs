@@ -12,7 +12,7 @@ use opscope_trace::{StringId, Trace};
 
 use crate::exit::{Exit, UsageError};
 use crate::likeness::likeness;
-use crate::profile::{self, Tell};
+use crate::profile::{self, NetworkArguments, Tell};
 use crate::report::locate::{self as report, MadeOf};
 use crate::terminal::Terminal;
 
@@ -49,6 +49,9 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
+    #[command(flatten)]
+    network: NetworkArguments,
+
     /// Show the N most costly operators; 0 shows all
     #[arg(short, long, default_value_t = 10, value_name = "N")]
     top: usize,
@@ -71,6 +74,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Err(UsageError(text).into());
     }
     let trace = profile::open(&arguments.profile, Tell::Warnings, terminal)?;
+    let trace = arguments.network.choose(trace, false, terminal)?;
     let model = arguments.model.as_deref().map(Model::load).transpose()?;
     let mut found = locate(&trace, &arguments.operator);
     let made_of = model.as_ref().map(|model| made_of(model, &arguments.operator)).unwrap_or_default();

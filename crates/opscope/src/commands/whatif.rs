@@ -7,7 +7,7 @@ use opscope_analyze::{Edit, predict};
 use opscope_say::{say, word};
 
 use crate::exit::{Exit, UsageError};
-use crate::profile::{self, Tell};
+use crate::profile::{self, NetworkArguments, Tell};
 use crate::report::whatif::{to_json, to_text};
 use crate::terminal::Terminal;
 
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// A profile of any kind
     #[arg(value_name = "PATH")]
     path: PathBuf,
+
+    #[command(flatten)]
+    network: NetworkArguments,
 
     /// Operators that would take no time; may be given several times
     #[arg(long, value_name = "OPERATOR")]
@@ -53,6 +56,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let edits = edits(arguments)?;
     let trace = profile::open(&arguments.path, Tell::Warnings, terminal)?;
+    let trace = arguments.network.choose(trace, false, terminal)?;
     if trace.tasks.is_empty() {
         anyhow::bail!(
             "{}",

@@ -213,9 +213,9 @@ fn spoken(unit: ExecutionUnit) -> &'static str {
 }
 
 fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) -> String {
+    let are_of_several = locations.iter().any(|location| location.model != locations[0].model);
+    let model = are_of_several.then(|| TableColumn::text("model"));
     let columns = [
-        TableColumn::text("operator"),
-        TableColumn::text("type"),
         TableColumn::text("unit"),
         TableColumn::number("tasks"),
         TableColumn::number("time"),
@@ -224,14 +224,15 @@ fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) 
         TableColumn::text("streams").expendable(),
         TableColumn::text("task ids"),
     ];
-    let mut table = Table::new(columns);
+    let named = [TableColumn::text("operator"), TableColumn::text("type")];
+    let mut table = Table::new(named.into_iter().chain(model).chain(columns));
     for location in locations.iter().take(top) {
+        let model = model_name(trace, location).unwrap_or_else(|| UNKNOWN.to_owned());
         let mean = location.time.0 / location.tasks.len().max(1) as i64;
         let streams = location.tasks.iter().filter_map(|task| stream_number(trace, *task));
         let numbers = location.tasks.iter().filter_map(|task| trace.tasks.number()[task.index()]);
-        table.row([
-            trace.strings.get(location.name).to_owned(),
-            trace.strings.get(location.op_type).to_owned(),
+        let named = [location.name, location.op_type].map(|id| trace.strings.get(id).to_owned());
+        let cells = [
             location.unit.name().to_owned(),
             location.tasks.len().to_string(),
             units::duration(location.time),
@@ -239,9 +240,17 @@ fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) 
             units::percent(location.share),
             list(streams.collect()),
             list(numbers.map(u64::from).collect()),
-        ]);
+        ];
+        table.row(named.into_iter().chain(are_of_several.then_some(model)).chain(cells));
     }
     format!("{}{}", table.to_text(width), not_shown(locations.len().saturating_sub(top)))
+}
+
+/// The name of a location's model, or its number where it has none.
+fn model_name(trace: &Trace, location: &Location) -> Option<String> {
+    let model = trace.models.get(location.model?);
+    let name = trace.strings.get(model.name);
+    Some(if name.is_empty() { model.number.to_string() } else { name.to_owned() })
 }
 
 fn stream_number(trace: &Trace, task: TaskId) -> Option<u64> {
@@ -285,6 +294,7 @@ fn matches_json(trace: &Trace, matches: &OperatorMatches) -> Value {
         json!({
             "operator": trace.strings.get(location.name),
             "type": trace.strings.get(location.op_type),
+            "model": model_name(trace, location),
             "unit": location.unit.name(),
             "time_ns": location.time.0,
             "share": location.share,
