@@ -40,6 +40,9 @@ pub fn overview_text(trace: &Trace, overview: &Overview) -> String {
             ),
         );
     }
+    if let Some(stated) = stated(trace, overview) {
+        line("inference", say!("{}, as the profile states it", units::duration(stated)));
+    }
     line(
         "operators",
         say!(
@@ -177,6 +180,14 @@ fn unplaced(trace: &Trace, overview: &Overview) -> String {
     }
 }
 
+/// The mean inference that a profile states beside its operators' durations, where it is longer than these.
+fn stated(trace: &Trace, overview: &Overview) -> Option<Nanoseconds> {
+    let is_alone = !trace.run.layer_times.is_placed() && overview.iterations > 0;
+    // Both means are rounded down.
+    let is_longer = overview.wall.0 > overview.operator_time.0 + 1;
+    (is_alone && is_longer).then_some(overview.wall)
+}
+
 fn left_out(overview: &Overview) -> Vec<String> {
     let mut left_out = Vec::new();
     if overview.iterations_left_out > 0 {
@@ -225,6 +236,7 @@ pub fn overview_json(trace: &Trace, overview: &Overview) -> Value {
         "summed_runs": trace.run.summed_runs,
         "times": trace.run.layer_times.caveat(),
         "wall_ns": placed(overview.wall),
+        "stated_inference_ns": stated(trace, overview).map(|time| time.0),
         "host_wall_ns": overview.host_wall.map(|wall| wall.0),
         "busy_ns": placed(overview.busy),
         "idle_ns": placed(overview.idle()),
@@ -237,4 +249,35 @@ pub fn overview_json(trace: &Trace, overview: &Overview) -> Value {
         "devices": devices.collect::<Vec<_>>(),
         "units": units.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_analyze::Scope;
+    use opscope_trace::{Iteration, Task, TimeBasis};
+
+    use super::*;
+
+    #[test]
+    fn an_inference_that_is_stated_beside_durations_alone_is_shown() {
+        let of_inference = |duration: i64| {
+            let mut trace = Trace::new();
+            trace.run.layer_times = TimeBasis::Unplaced;
+            let (start, duration) = (Nanoseconds(0), Nanoseconds(duration));
+            let row = Iteration { model: None, number: 1, warm_up: false, start, duration };
+            let iteration = Some(trace.iterations.push(row));
+            let name = trace.strings.intern("conv");
+            trace.tasks.push(Task { iteration, ..Task::new(name, start, Nanoseconds(9_000_000)) });
+            let overview = Overview::of(&trace, Scope::default()).unwrap();
+            (
+                overview_text(&trace, &overview),
+                overview_json(&trace, &overview)["stated_inference_ns"].clone(),
+            )
+        };
+        let (text, json) = of_inference(10_500_000);
+        assert!(text.contains("inference 10.5 ms, as the profile states it\n"), "{text}");
+        assert_eq!(json, 10_500_000);
+        let (text, json) = of_inference(9_000_000);
+        assert!(!text.contains("states") && json.is_null(), "{text}");
+    }
 }
