@@ -10,9 +10,11 @@ use std::collections::HashMap;
 
 use opscope_trace::{Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
 
+use crate::calls::Inferences;
 use crate::cover::{Cover, Span};
 use crate::measured::work;
 use crate::nesting::by_lane_and_start;
+use crate::scope::{Chosen, Iterations, Scope, ScopeError};
 
 pub use launched::Launched;
 
@@ -104,9 +106,26 @@ impl RangeNode {
 impl RangeTree {
     /// Puts the ranges of a trace together.
     pub fn of(trace: &Trace) -> Self {
-        let spans: Vec<RangeId> =
-            trace.ranges.ids().filter(|id| trace.ranges.kind()[id.index()] != RangeKind::Mark).collect();
-        let marks = trace.ranges.len() - spans.len();
+        Self::among(trace, trace.ranges.ids().collect())
+    }
+
+    /// The same of the ranges in the iterations of a scope that names some; ranges around several of these are in none.
+    ///
+    /// # Errors
+    /// When the trace has no such iteration or device.
+    pub fn of_scope(trace: &Trace, scope: Scope) -> Result<Self, ScopeError> {
+        if !matches!(scope.iterations, Iterations::Numbers(..)) {
+            return Ok(Self::of(trace));
+        }
+        let (chosen, inferences) = (Chosen::new(trace, scope)?, Inferences::of(trace));
+        let is_chosen = |id: &RangeId| chosen.has_iteration(inferences.during(span(trace, *id)));
+        Ok(Self::among(trace, trace.ranges.ids().filter(is_chosen).collect()))
+    }
+
+    fn among(trace: &Trace, ranges: Vec<RangeId>) -> Self {
+        let (marks, spans): (Vec<_>, Vec<_>) =
+            ranges.into_iter().partition(|id| trace.ranges.kind()[id.index()] == RangeKind::Mark);
+        let marks = marks.len();
         if spans.is_empty() {
             return Self { marks, ..Self::default() };
         }

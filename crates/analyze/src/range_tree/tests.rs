@@ -1,6 +1,6 @@
 //! Ranges of small traces, as they lie within one another.
 
-use opscope_trace::{ApiCall, ApiLevel, Device, DeviceKind, Process, Stream, Task, Thread};
+use opscope_trace::{ApiCall, ApiLevel, Device, DeviceKind, Iteration, Process, Stream, Task, Thread};
 use proptest::prelude::*;
 
 use super::*;
@@ -154,6 +154,21 @@ fn operators_on_the_cpu_that_call_one_another_count_once() {
         tree.launched.iter().map(|row| (trace.strings.get(row.name), row.total.0 / MS)).collect();
     assert_eq!(rows, [("mkldnn_convolution", 75), ("convolution", 10), ("conv2d", 5)]);
     assert_eq!((tree.nodes[0].tasks, tree.nodes[0].launched.0 / MS), (3, 90));
+}
+
+#[test]
+fn of_chosen_iterations_only_the_ranges_within_count() {
+    let mut trace = trace(1, &[(0, "epoch", 0, 300), (0, "forward", 110, 20), (0, "forward", 210, 30)]);
+    for number in 1..=2_u32 {
+        let (start, duration) = (Nanoseconds(i64::from(number) * 100 * MS), Nanoseconds(90 * MS));
+        trace.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
+    }
+    let totals = |iterations| {
+        let tree = RangeTree::of_scope(&trace, Scope { iterations, ..Scope::default() }).unwrap();
+        tree.nodes.iter().map(|node| node.total.0 / MS).collect::<Vec<_>>()
+    };
+    assert_eq!(totals(Iterations::Measured), [300, 50]);
+    assert_eq!(totals(Iterations::Numbers(2, 2)), [30]);
 }
 
 proptest! {

@@ -165,6 +165,7 @@ pub fn to_json(
     answer: &Answer,
     table: &Table,
     overview: &Overview,
+    ranges: &RangeTree,
 ) -> Envelope<Value> {
     let roofline = query.roofline.map(|roof| {
         json!({
@@ -187,7 +188,7 @@ pub fn to_json(
         "roofline": roofline,
         "rows": table.to_json(),
         "stated": stated_json(trace),
-        "ranges": ranges_json(trace, &RangeTree::of(trace)),
+        "ranges": ranges_json(trace, ranges),
     });
     Envelope::new(1, answer)
 }

@@ -18,7 +18,7 @@ use super::peak::CeilingArguments;
 use crate::exit::{Exit, UsageError};
 use crate::profile::{self, NetworkArguments, Opened, Tell};
 use crate::report::{self, Table, analyze};
-use crate::terminal::{Terminal, bold, printable};
+use crate::terminal::{Terminal, bold, dim, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,7 +59,8 @@ Figures that the vendor's tools sum up beside the records (step_trace_time.csv, 
 analysis.db …) follow, with the file that states them; of such a file alone they are the answer.
 
 Ranges that the program marked stand below, as they lie within one another: own is the time that no
-range within covers, uncovered the part of it in which neither a call nor an operator ran.";
+range within covers, uncovered the part of it in which neither a call nor an operator ran. With
+--iteration they are those in these iterations; other filters leave them as they are.";
 
 /// The options of `opscope analyze`.
 #[derive(Debug, Args)]
@@ -139,12 +140,20 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let top = if top == 0 { usize::MAX } else { top };
     let table = analyze::table_of(&trace, &answer, &columns, top);
     let overview = || trace.overview(query.scope).map_err(usage);
+    let ranges = || RangeTree::of_scope(&trace, query.scope).map_err(usage);
     let text = match form {
         FormArguments { csv: true, .. } => table.to_csv()?,
         FormArguments { markdown: true, .. } => table.to_markdown(),
         FormArguments { json: true, .. } => {
-            let answer =
-                analyze::to_json(&arguments.path, &trace, &query, &answer, &table, overview()?.as_ref());
+            let answer = analyze::to_json(
+                &arguments.path,
+                &trace,
+                &query,
+                &answer,
+                &table,
+                overview()?.as_ref(),
+                &ranges()?,
+            );
             answer.about([&trace]).to_text()?
         }
         _ => {
@@ -173,9 +182,13 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             }
             if arguments.is_plain() {
                 let top = arguments.order.top.unwrap_or(TOP);
-                let ranges = report::ranges_table(&trace, &RangeTree::of(&trace), top, terminal.width());
+                let ranges = report::ranges_table(&trace, &ranges()?, top, terminal.width());
                 let gap = if text.ends_with("\n\n") { "" } else { "\n" };
-                ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}")));
+                let note = match arguments.choice.has_filter_of_tasks() {
+                    true => dim(word("ranges are not filtered: they are of all devices and operators.\n")),
+                    false => String::new(),
+                };
+                ranges.iter().for_each(|table| text.push_str(&format!("{gap}{table}{note}")));
                 let note = trace.run.note.iter().filter(|_| arguments.below.is_some());
                 note.for_each(|note| text.push_str(&format!("\n{}\n", sentence(note))));
                 text.push_str(&report::stated_text(&trace, top, terminal.width()));
@@ -217,8 +230,10 @@ pub fn answer_to(
     trace: &Opened,
 ) -> anyhow::Result<serde_json::Value> {
     let Asked { query, answer, table } = Asked::of(options, trace)?;
-    let overview = trace.overview(query.scope).map_err(|error| UsageError(error.to_string()))?;
-    let answer = analyze::to_json(path, trace, &query, &answer, &table, &overview);
+    let usage = |error: ScopeError| UsageError(error.to_string());
+    let overview = trace.overview(query.scope).map_err(usage)?;
+    let ranges = RangeTree::of_scope(trace, query.scope).map_err(usage)?;
+    let answer = analyze::to_json(path, trace, &query, &answer, &table, &overview, &ranges);
     Ok(serde_json::to_value(answer.about([trace]))?)
 }
 

@@ -52,6 +52,15 @@ pub struct Choice {
     pub host: bool,
 }
 
+impl Choice {
+    /// Whether tasks are chosen by more than their iterations.
+    pub fn has_filter_of_tasks(&self) -> bool {
+        let has_list = !(self.types.is_empty() && self.data_types.is_empty() && self.units.is_empty());
+        let has_time = self.min_time.is_some() || self.max_time.is_some();
+        has_list || has_time || self.name.is_some() || self.device.is_some()
+    }
+}
+
 /// How it is put together and shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Order")]
