@@ -3,8 +3,8 @@
 use opscope_columns::Column;
 use opscope_trace::Nanoseconds;
 
-/// The distribution of a set of durations.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The distribution of a set of durations; by default of none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// How many there are.
     pub count: usize,

@@ -85,3 +85,10 @@ pub struct Row {
     /// Where it stands under the roof, if there is one.
     pub position: Option<Position>,
 }
+
+impl Row {
+    /// Whether no execution is known of it: the profile tells its time alone.
+    pub fn has_nothing(&self) -> bool {
+        self.times.count == 0
+    }
+}

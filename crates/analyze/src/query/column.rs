@@ -169,6 +169,24 @@ impl Column {
         let text = |id| Some(Cell::Text(trace.strings.get(id).to_owned()));
         let word = |word: &str| Some(Cell::Text(word.to_owned()));
         let operator = || row.operator.map(|id| trace.operators.get(id));
+        let is_of_executions = matches!(
+            self,
+            Self::Time
+                | Self::Share
+                | Self::Cumulative
+                | Self::Count
+                | Self::Operators
+                | Self::Mean
+                | Self::Min
+                | Self::Max
+                | Self::Median
+                | Self::P90
+                | Self::P99
+                | Self::Cv
+        );
+        if is_of_executions && row.has_nothing() {
+            return None;
+        }
         let seconds = row.working.map(Nanoseconds::as_seconds).filter(|&seconds| seconds > 0.0);
         Some(match self {
             Self::Time => Cell::Time(row.total),

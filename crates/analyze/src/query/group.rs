@@ -17,7 +17,13 @@ use crate::statistics::Statistics;
 pub(super) fn rows(trace: &Trace, query: &Query, selection: &Selection, averaged: usize) -> Vec<Row> {
     let mut keys = Keys::new(trace, query, selection);
     let groups = Groups::of(&selection.executions, |execution| keys.key(execution));
-    groups.iter().filter_map(|members| make_row(trace, query, selection, members, averaged)).collect()
+    groups.iter().map(|members| make_row(trace, query, selection, members, averaged)).collect()
+}
+
+/// The row of an iteration of which nothing is known but its time.
+pub(super) fn iteration_alone(trace: &Trace, query: &Query, selection: &Selection, id: IterationId) -> Row {
+    let start = trace.iterations.start()[id.index()];
+    Row { iteration: Some(id), start, ..make_row(trace, query, selection, std::iter::empty(), 1) }
 }
 
 /// The rows of groups by any key, each with its executions. Sums are of all iterations, shares of the whole of
@@ -28,9 +34,9 @@ pub(crate) fn rows_by<Key: Copy + Eq + Hash>(
     key: impl FnMut(&Execution) -> Key,
 ) -> Vec<(Row, Vec<Execution>)> {
     let groups = Groups::of(&selection.executions, key);
-    let rows = groups.iter().filter_map(|members| {
-        let row = make_row(trace, &Query::default(), selection, members.clone(), 1)?;
-        Some((row, members.copied().collect()))
+    let rows = groups.iter().map(|members| {
+        let row = make_row(trace, &Query::default(), selection, members.clone(), 1);
+        (row, members.copied().collect())
     });
     rows.collect()
 }
@@ -215,8 +221,8 @@ fn make_row<'e>(
     selection: &Selection,
     members: impl Iterator<Item = &'e Execution> + Clone,
     averaged: usize,
-) -> Option<Row> {
-    let times = Statistics::of(members.clone().map(|member| member.time))?;
+) -> Row {
+    let times = Statistics::of(members.clone().map(|member| member.time)).unwrap_or_default();
     let parts = members.clone().map(|member| {
         // Figures of the whole profile aren't told apart by iteration.
         let iteration = iteration_of(trace, selection, member.subject, member.row as usize);
@@ -277,7 +283,7 @@ fn make_row<'e>(
     let total = Nanoseconds(total.0 / averaged as i64);
     let of_average = |sum: Option<u64>| sum.map(|sum| sum / averaged as u64);
     let has_shapes = matches!(query.group_by, GroupBy::Operator | GroupBy::Shape) || subjects == 1;
-    Some(Row {
+    Row {
         name: name.value(),
         op_type: op_type.value(),
         operator: operator.filter(|_| has_shapes),
@@ -302,7 +308,7 @@ fn make_row<'e>(
         bytes: of_average(bytes),
         start,
         position: None,
-    })
+    }
 }
 
 /// The figure that an aggregate makes of the times of a group.

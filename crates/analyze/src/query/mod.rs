@@ -74,6 +74,11 @@ impl Query {
         let averaged = if self.group_by == GroupBy::Iteration { 1 } else { chosen.averaged };
         let mut rows = group::rows(trace, self, selection, averaged);
         if self.group_by == GroupBy::Iteration {
+            // Benchmarks and servers may tell inferences and nothing that ran in them.
+            if trace.tasks.is_empty() && !self.host {
+                let alone = |id| group::iteration_alone(trace, self, selection, id);
+                rows = chosen.iterations(trace).map(alone).collect();
+            }
             self.enter_walls(trace, &mut rows);
         }
         rows::finish(trace, self, &mut rows);
@@ -96,6 +101,9 @@ impl Query {
                 Some(spans) => spans.duration(id),
                 None => trace.iterations.duration()[id.index()],
             });
+            if row.has_nothing() {
+                row.value = row.wall.unwrap_or_default().0 as f64;
+            }
         }
     }
 }

@@ -123,6 +123,21 @@ fn filters_choose_by_name_type_data_type_unit_and_time() {
 }
 
 #[test]
+fn iterations_without_tasks_have_their_times() {
+    let mut trace = Trace::new();
+    for (number, micros) in [(1, 20), (2, 30)] {
+        let (start, duration) = (Nanoseconds(i64::from(number) * 100), Nanoseconds(micros));
+        trace.iterations.push(Iteration { model: None, number, warm_up: false, start, duration });
+    }
+    let query = Query { group_by: GroupBy::Iteration, ..Query::default() };
+    let rows = query.run(&trace).unwrap().rows;
+    let cells = |column: Column| rows.iter().map(|row| column.of(&trace, row)).collect::<Vec<_>>();
+    assert_eq!(cells(Column::Iteration), [Cell::Count(2), Cell::Count(1)]);
+    assert_eq!(cells(Column::Wall), [Cell::Time(Nanoseconds(30)), Cell::Time(Nanoseconds(20))]);
+    assert_eq!(cells(Column::Time), [Cell::Missing, Cell::Missing]);
+}
+
+#[test]
 fn of_rows_that_only_hold_later_parts_of_executions_no_operations_are_known() {
     let mut trace = Trace::new();
     let [name, copy] = ["matmul", "matmul_copy"].map(|name| trace.strings.intern(name));

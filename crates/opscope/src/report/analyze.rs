@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use opscope_analyze::{Aggregate, Answer, Cell, Column, GroupBy, Overview, Query, RangeTree, TimeKind};
+use opscope_analyze::{Aggregate, Answer, Cell, Column, GroupBy, Overview, Query, RangeTree, Row, TimeKind};
 use opscope_say::{say, word};
 use opscope_trace::{Trace, units};
 use serde_json::{Value, json};
@@ -120,6 +120,7 @@ pub fn title(query: &Query, answer: &Answer, columns: &[Column], top: usize) -> 
     let shown = shown(top, answer.rows.len(), noun);
     let by = match query.sort {
         Some(sort) => sort.column.name().to_owned(),
+        None if answer.rows.first().is_some_and(Row::has_nothing) => word("wall time").to_owned(),
         None => {
             let time = match query.time {
                 TimeKind::Total => word("own time"),
