@@ -40,7 +40,7 @@ or fails:
 
   0  passed: the change is certainly within the limits
   1  failed: it certainly exceeds a limit, a profile has lost records, or they are of different models
-  3  undecided: the noise is greater than the distance to the limit
+  3  undecided: the noise is greater than the distance to the limit, or a profile is of several networks
 
 A profile that is cut off or damaged, of which records are missing, fails whatever its times are: what
 is missing takes no time. --allow-losses judges what is there; the report still names the losses.
