@@ -318,6 +318,14 @@ impl<'d> NodeView<'d> {
         self.draft.constant(self.input(position))
     }
 
+    /// The number of the input at a position, if it is always one and the same, and gives the result no
+    /// dimension beside those of the `other` input.
+    pub fn number_beside(&self, position: usize, other: usize) -> Option<f64> {
+        let data = self.constant(position)?;
+        let rank = self.draft.rank(self.input(other)).unwrap_or(0);
+        if data.dims.len() <= rank { constant::scalar(&data) } else { None }
+    }
+
     /// Whether the first input is of floating-point numbers, as far as its type is known.
     pub fn is_of_floats(&self) -> bool {
         self.draft.data_type(self.input(0)).is_none_or(constant::is_float)

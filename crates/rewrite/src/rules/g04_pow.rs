@@ -1,6 +1,6 @@
 //! G04: Pow with a small constant exponent becomes products, roots and reciprocals.
 
-use crate::constant::{is_float, scalar};
+use crate::constant::is_float;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::info::{Exactness, Info, Use};
 use crate::node::node;
@@ -104,9 +104,8 @@ impl Rewrite for PowToRoot {
 /// The exponent, if it is one constant number of the base's type that gives the result no further
 /// dimension.
 fn exponent(draft: &Draft<'_>, pow: NodeView<'_>) -> Option<f64> {
-    let data = pow.constant(1)?;
-    let base = draft.shape(pow.input(0))?;
-    (data.data_type == base.data_type && data.dims.len() <= base.dims.len()).then(|| scalar(&data))?
+    let is_of_bases_type = pow.constant(1)?.data_type == draft.shape(pow.input(0))?.data_type;
+    pow.number_beside(1, 0).filter(|_| is_of_bases_type)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ fn by_hard_sigmoid<'d>(product: NodeView<'d>, edit: &mut Edit) -> Option<&'d str
 
 /// `Div(Mul(x, Clip(x + 3, 0, 6)), 6)`, or times a sixth.
 fn sixth_of_product<'d>(draft: &Draft<'_>, last: NodeView<'d>, edit: &mut Edit) -> Option<&'d str> {
-    let product = sixth(draft, last)?.filter(|node| node.is("Mul"))?;
+    let product = sixth(last)?.filter(|node| node.is("Mul"))?;
     let (x, gate) = gated(draft, product)?;
     gate.into_iter().chain([product]).for_each(|node| {
         edit.remove(node);
@@ -79,7 +79,7 @@ fn product_with_sixth<'d>(draft: &Draft<'_>, product: NodeView<'d>, edit: &mut E
     }
     product.either_way().into_iter().find_map(|(gate, input)| {
         let division = product.producer(gate)?;
-        let clip = sixth(draft, division)??;
+        let clip = sixth(division)??;
         let add = shifted(draft, clip, product.input(input))?;
         edit.remove(division).remove(clip).remove(add);
         Some(product.input(input))
@@ -87,15 +87,16 @@ fn product_with_sixth<'d>(draft: &Draft<'_>, product: NodeView<'d>, edit: &mut E
 }
 
 /// The node whose result is divided by six; the inner `None` is a value that no node computes.
-fn sixth<'d>(draft: &Draft<'_>, node: NodeView<'d>) -> Option<Option<NodeView<'d>>> {
-    let number = |place: usize| scalar(&draft.constant(node.input(place))?);
-    let is = |place, wanted: f64| number(place).is_some_and(|x| (x / wanted - 1.0).abs() < 1e-6);
+fn sixth<'d>(node: NodeView<'d>) -> Option<Option<NodeView<'d>>> {
+    let is = |place, other, wanted: f64| {
+        node.number_beside(place, other).is_some_and(|x| (x / wanted - 1.0).abs() < 1e-6)
+    };
     match node.op_type() {
-        "Div" if is(1, 6.0) => Some(node.producer(0)),
+        "Div" if is(1, 0, 6.0) => Some(node.producer(0)),
         "Mul" => node
             .either_way()
             .into_iter()
-            .find(|(one, _)| is(*one, 1.0 / 6.0))
+            .find(|(one, other)| is(*one, *other, 1.0 / 6.0))
             .map(|(_, other)| node.producer(other)),
         _ => None,
     }
@@ -115,8 +116,10 @@ fn shifted<'d>(draft: &Draft<'_>, clip: NodeView<'d>, x: &str) -> Option<NodeVie
     let is = |name: &str, wanted| draft.constant(name).and_then(|data| scalar(&data)) == Some(wanted);
     let add = clip.producer(0).filter(|add| clip.is("Clip") && add.is("Add"))?;
     let bounds = is(clip.input(1), 0.0) && is(clip.input(2), 6.0);
-    let sum =
-        add.either_way().into_iter().any(|(one, other)| add.input(one) == x && is(add.input(other), 3.0));
+    let sum = add
+        .either_way()
+        .into_iter()
+        .any(|(one, other)| add.input(one) == x && add.number_beside(other, one) == Some(3.0));
     (bounds && sum).then_some(add)
 }
 
@@ -150,6 +153,22 @@ mod tests {
             "n = Neg(x); a = Add(n, c3); g = Clip(a, c0, c6); p = Mul(x, g); y = Div(p, c6)",
         ] {
             refuses("G06a", &format!("{CONSTANTS}; {body}; output y"));
+        }
+    }
+
+    #[test]
+    fn constants_of_more_dimensions_than_x_which_the_result_gets_stay() {
+        let body = "a = Add(x, c3); g = Clip(a, c0, c6); p = Mul(x, g); y = Div(p, six); output y";
+        for (deep, of_three, of_six) in
+            [(false, "f32[1,1]", "f32[1,1]"), (true, "f32[1,1,1]", "f32"), (true, "f32", "f32[1,1,1]")]
+        {
+            let constants = CONSTANTS.replace("c3 f32", &format!("c3 {of_three}"));
+            let text = format!("{constants}; const six {of_six} 6; {body}");
+            if deep {
+                refuses("G06a", &text)
+            } else {
+                assert_eq!(applies("G06a", &text).operators(), "HardSwish")
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! G06b: Softplus that is written out becomes the operator.
 
-use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex};
 use crate::info::{Exactness, Info, Use};
 use crate::node::node;
@@ -32,11 +31,8 @@ impl Rewrite for Softplus {
         let log = draft.node(at)?;
         let sum = log.producer(0).filter(|node| node.is("Add"))?;
         let exp = sum.either_way().into_iter().find_map(|(from, other)| {
-            let one = sum.constant(other)?;
-            // A constant of more dimensions would give them to the result.
-            let fits =
-                scalar(&one) == Some(1.0) && one.dims.len() <= draft.rank(sum.input(from)).unwrap_or(0);
-            sum.producer(from).filter(|node| fits && node.is("Exp"))
+            let is_one = sum.number_beside(other, from) == Some(1.0);
+            sum.producer(from).filter(|node| is_one && node.is("Exp"))
         })?;
         let mut edit = Edit::new("softplus");
         edit.remove(exp).remove(sum).remove(log);

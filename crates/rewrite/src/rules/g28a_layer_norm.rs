@@ -2,7 +2,7 @@
 
 use opscope_trace::DataType;
 
-use crate::constant::{repeated, scalar};
+use crate::constant::repeated;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
 use crate::info::{Exactness, Info, Use};
@@ -45,7 +45,7 @@ impl Rewrite for LayerNorm {
         let mean = difference.producer(1).filter(|node| is_mean(draft, *node) && node.input(0) == x)?;
         let sum = root.producer(0).filter(|node| node.is("Add"))?;
         let (variance, epsilon) = sum.either_way().into_iter().find_map(|(from, other)| {
-            let epsilon = scalar(&sum.constant(other)?)?;
+            let epsilon = sum.number_beside(other, from)?;
             Some((sum.producer(from).filter(|node| is_mean(draft, *node))?, epsilon))
         })?;
         let square = variance.producer(0).filter(|node| is_square_of(*node, difference.output(0)))?;
@@ -100,10 +100,7 @@ fn is_mean(draft: &Draft<'_>, node: NodeView<'_>) -> bool {
 fn is_square_of(square: NodeView<'_>, value: &str) -> bool {
     match square.op_type() {
         "Mul" => square.input(0) == value && square.input(1) == value,
-        "Pow" => {
-            let exponent = square.constant(1).and_then(|exponent| scalar(&exponent));
-            square.input(0) == value && exponent == Some(2.0)
-        }
+        "Pow" => square.input(0) == value && square.number_beside(1, 0) == Some(2.0),
         _ => false,
     }
 }
@@ -169,6 +166,16 @@ mod tests {
         refuses("G28a", &norm(17, "Mul(d, x)", "output n"));
         refuses("G28a", &norm(17, "Mul(d, d)", "output n").replacen("axes=[-1]", "axes=[1]", 1));
         refuses("G28a", &norm(17, "Mul(d, d)", "output n").replace("Sub(x, m)", "Sub(m, x)"));
+    }
+
+    #[test]
+    fn constants_of_more_dimensions_than_x_which_the_result_gets_stay() {
+        let deep = "const e f32[1,1,1,1] 1e-5";
+        refuses("G28a", &norm(17, "Mul(d, d)", "output n").replace("const e f32 1e-5", deep));
+        let deep = "const two f32[1,1,1,1] 2";
+        refuses("G28a", &norm(17, "Pow(d, two)", "output n").replace("const two f32 2", deep));
+        let equal = "const e f32[1,1,1] 1e-5";
+        applies("G28a", &norm(17, "Mul(d, d)", "output n").replace("const e f32 1e-5", equal));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use opscope_trace::DataType;
 
-use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::info::{Exactness, Info, Use};
 use crate::node::{NodeExt, node};
@@ -125,9 +124,9 @@ fn by_factor(node: NodeView<'_>, factor: f64) -> Option<&str> {
 /// Whether an input is this constant, as exactly as its type has it (at least single precision), and adds
 /// no dimension.
 fn is_number(node: NodeView<'_>, place: usize, wanted: f64) -> bool {
-    let Some(data) = node.constant(place).filter(|data| data.dims.len() <= 1) else { return false };
-    let within = if data.data_type == DataType::Float64 { 1e-14 } else { 1e-6 };
-    scalar(&data).is_some_and(|x| (x / wanted - 1.0).abs() < within)
+    let is_double = node.constant(place).is_some_and(|data| data.data_type == DataType::Float64);
+    let within = if is_double { 1e-14 } else { 1e-6 };
+    node.number_beside(place, 1 - place).is_some_and(|x| (x / wanted - 1.0).abs() < within)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use opscope_trace::DataType;
 
-use crate::constant::scalar;
 use crate::draft::{Draft, Edit, NodeIndex, NodeView};
 use crate::fold::axis;
 use crate::info::{Exactness, Info, Use};
@@ -83,11 +82,11 @@ impl Rewrite for Attention {
 /// The input that a node multiplies by a constant, and the constant.
 fn scaled(node: NodeView<'_>) -> Option<(usize, f64)> {
     match node.op_type() {
-        "Div" => Some((0, 1.0 / scalar(&node.constant(1)?)?)),
+        "Div" => Some((0, 1.0 / node.number_beside(1, 0)?)),
         "Mul" => node
             .either_way()
             .into_iter()
-            .find_map(|(from, other)| Some((from, scalar(&node.constant(other)?)?))),
+            .find_map(|(from, other)| Some((from, node.number_beside(other, from)?))),
         _ => None,
     }
 }
@@ -198,6 +197,13 @@ mod tests {
             let body = "t = Transpose(k) perm=[0,1,3,2]; p = MatMul(q, t); d = Mul(p, i); a = SUM; s = Softmax(a); y = MatMul(s, v); output y";
             refuses("G28c", &format!("{INPUTS}; {}", body.replace("SUM", sum)));
         }
+    }
+
+    #[test]
+    fn scales_of_more_dimensions_than_the_scores_which_the_result_gets_stay() {
+        let text = format!("{INPUTS}; {PLAIN}");
+        applies("G28c", &text.replace("r f32 ", "r f32[1,1,1,1] "));
+        refuses("G28c", &text.replace("r f32 ", "r f32[1,1,1,1,1] "));
     }
 
     #[test]
