@@ -33,6 +33,9 @@ pub struct ModelProto {
     pub training_info: Vec<TrainingInfoProto>,
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<FunctionProto>,
+    /// Which devices the model is spread over, as the file has it.
+    #[prost(bytes = "bytes", repeated, tag = "26")]
+    pub configuration: Vec<Bytes>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -143,6 +146,9 @@ pub struct NodeProto {
     pub overload: Option<String>,
     #[prost(message, repeated, tag = "9")]
     pub metadata_props: Vec<StringStringEntryProto>,
+    /// On which devices the node runs, as the file has it.
+    #[prost(bytes = "bytes", repeated, tag = "10")]
+    pub device_configurations: Vec<Bytes>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -388,4 +394,24 @@ pub fn encode(model: &ModelProto) -> Vec<u8> {
 /// How many bytes a model takes as an ONNX file.
 pub fn encoded_len(model: &ModelProto) -> u64 {
     prost::Message::encoded_len(model) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+
+    #[test]
+    fn devices_that_a_model_and_its_nodes_are_meant_for_survive_reading_and_writing() {
+        let node = NodeProto { op_type: Some("Relu".into()), ..Default::default() };
+        let mut node = node.encode_to_vec();
+        node.extend([10 << 3 | 2, 5, 10, 3, b'c', b'f', b'g']);
+        let mut model = vec![7 << 3 | 2, node.len() as u8 + 2, 1 << 3 | 2, node.len() as u8];
+        model.extend(node);
+        // The key of field 26 takes two bytes.
+        model.extend([0xd2, 1, 5, 10, 3, b'c', b'f', b'g']);
+        let read = ModelProto::decode(&model[..]).unwrap();
+        assert_eq!(encode(&read), model);
+    }
 }

@@ -68,6 +68,8 @@ fn field_of(message: Message, number: u64) -> (&'static str, Content) {
         (M::Model, 8) | (M::Function, 9) => ("opset_import", Nested(M::OperatorSet)),
         (M::Model, 20) => ("training_info", Nested(M::Training)),
         (M::Model, 25) => ("functions", Nested(M::Function)),
+        (M::Model, 26) => ("configuration", Text),
+        (M::Node, 10) => ("device_configurations", Text),
         (M::Graph, 1) | (M::Function, 7) => ("node", Nested(M::Node)),
         (M::Graph, 5) => ("initializer", Nested(M::Tensor)),
         (M::Graph, 11) => ("input", Nested(M::ValueInfo)),

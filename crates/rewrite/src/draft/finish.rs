@@ -123,6 +123,7 @@ fn to_proto(draft: &Draft<'_>) -> ModelProto {
         metadata_props: before.metadata_props.clone(),
         training_info: before.training_info.clone(),
         functions: before.functions.clone(),
+        configuration: before.configuration.clone(),
     }
 }
 
