@@ -13,7 +13,7 @@ const KINDS: [(&str, &[&str]); 5] = [
 
 /// The kind of operator behind the spellings of different engines.
 pub fn kind(op_type: &str) -> Cow<'_, str> {
-    let first = op_type.split('+').next().unwrap_or(op_type).trim();
+    let first = leading_type(op_type);
     // PyTorch's own operators are in a namespace.
     let first = first.strip_prefix("aten::").unwrap_or(first);
     let begins = |start: &&str| {
@@ -26,9 +26,135 @@ pub fn kind(op_type: &str) -> Cow<'_, str> {
     }
 }
 
+/// The types of operators that do the same in different engines, in lower case and without `_`: the names by
+/// which users may call one another's.
+const SPELLINGS: [&[&str]; 5] = [
+    &[
+        "batchnorm",
+        "batchnorm2d",
+        "batchnormalization",
+        "batchnorminference",
+        "bninfer",
+        "bninferenced",
+        "bninference",
+        "cudnnbatchnorm",
+        "fusedbatchnorm",
+        "fusedbatchnormv3",
+        "nativebatchnorm",
+    ],
+    &[
+        "caskconvolution",
+        "conv",
+        "conv2d",
+        "conv2dcompress",
+        "convbias",
+        "convbiasforward",
+        "convolution",
+        "convolutiondepthwise",
+        "convolutionforward",
+        "cudnnconvolution",
+        "depthwiseconv",
+        "depthwiseconv2d",
+        "depthwiseconv2dnative",
+        "depthwiseconvolution",
+        "fusedconv",
+        "fusedconv2d",
+        "groupconvolution",
+        "mkldnnconvolution",
+        "nhwcfusedconv",
+    ],
+    &[
+        "addmm",
+        "batchmatmul",
+        "batchmatmulv2",
+        "bmm",
+        "fullyconnected",
+        "fullyconnection",
+        "fusedmatmul",
+        "gemm",
+        "innerproduct",
+        "linear",
+        "matmul",
+        "matmulv2",
+        "matmulv3",
+        "matrixmul",
+        "matrixmultiply",
+        "mm",
+    ],
+    &["relu"],
+    &["reformat", "reorder", "reorderinput", "reorderoutput", "transdata"],
+];
+
+/// Whether two types are spellings of one in different engines, or of one engine's but for the letter case.
+/// Other than of [`kind`], each is known as a whole: `Conv3D` and `ConvTranspose` are no `Conv`.
+pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
+    let plain = |text: &str| {
+        let text = leading_type(text);
+        text.strip_prefix("aten::").unwrap_or(text).replace('_', "").to_ascii_lowercase()
+    };
+    let (one, other) = (plain(op_type), plain(other));
+    let knows_both = |spellings: &&[&str]| spellings.contains(&&*one) && spellings.contains(&&*other);
+    one == other && !one.is_empty() || SPELLINGS.iter().any(|spellings| knows_both(&spellings))
+}
+
+/// The first of the types that were fused, into which the others were taken.
+pub fn leading_type(op_type: &str) -> &str {
+    op_type.split('+').next().unwrap_or(op_type).trim()
+}
+
+/// A type of operators as users call it, which may be as tables print it: `Gelu (Div + Erf + Mul)` is what the
+/// engine ran, and what of.
+pub struct WantedType<'t> {
+    text: &'t str,
+    /// The text up to its brackets, of fused types without the blanks.
+    printed: Cow<'t, str>,
+}
+
+impl<'t> WantedType<'t> {
+    /// What users wrote.
+    pub fn new(text: &'t str) -> Self {
+        let printed = text.split(" (").next().unwrap_or(text);
+        let is_fused = printed.contains(" + ");
+        Self { text, printed: if is_fused { printed.replace(" + ", "+").into() } else { printed.into() } }
+    }
+
+    /// Whether it is an operator's type, or the type that the engine ran it as.
+    pub fn is(&self, op_type: &str, engine_type: Option<&str>) -> bool {
+        let names =
+            |own: &str| own.eq_ignore_ascii_case(self.text) || own.eq_ignore_ascii_case(&self.printed);
+        names(op_type) || engine_type.is_some_and(names)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_are_known_as_a_whole() {
+        for (one, other) in [
+            ("Conv", "Conv2D"),
+            ("CONV_2D", "convolution"),
+            ("_FusedConv2D + Relu", "Conv"),
+            ("aten::conv2d", "Conv"),
+            ("BNInferenceD", "BatchNormalization"),
+            ("softmax", "Softmax"),
+        ] {
+            assert!(is_spelling_of(one, other), "{one} {other}");
+        }
+        for other in ["Conv3D", "conv10", "Convert", "ConvTranspose", "relu1", "Relu6", ""] {
+            assert!(!is_spelling_of("Conv", other) && !is_spelling_of("Relu", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn types_are_known_as_tables_print_them() {
+        for text in ["Gelu", "gelu", "Gelu (Div + Erf)", "Div+Erf", "div + erf"] {
+            assert!(WantedType::new(text).is("Div+Erf", Some("Gelu")), "{text}");
+        }
+        assert!(WantedType::new("Add (run as Sum)").is("Add", Some("Sum")));
+        assert!(!WantedType::new("Erf").is("Div+Erf", Some("Gelu")));
+    }
 
     #[test]
     fn spellings_of_one_kind_are_one_and_others_lose_their_letter_case_only() {

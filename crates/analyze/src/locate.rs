@@ -2,6 +2,7 @@
 
 use opscope_trace::{ExecutionUnit, ModelId, Nanoseconds, StringId, TaskId, Trace};
 
+use crate::kind::WantedType;
 use crate::query::{Executed, Execution, Query, Row, Selection, name_and_type, rows_by};
 use crate::scope::Chosen;
 
@@ -58,20 +59,20 @@ pub fn locate(trace: &Trace, text: &str) -> Vec<OperatorMatches> {
 }
 
 fn locate_among(trace: &Trace, executed: &Selection, text: &str, counted: bool) -> Vec<OperatorMatches> {
-    let lower = text.to_lowercase();
+    let (lower, wanted_type) = (text.to_lowercase(), WantedType::new(text));
     let sighting = |matched: Matched| {
-        let matches = |name: &str, op_type: &str| match matched {
+        let matches = |name: &str, op_type: &str, engine_type: Option<&str>| match matched {
             Matched::Name => name == text,
-            Matched::Type => op_type.eq_ignore_ascii_case(text),
+            Matched::Type => wanted_type.is(op_type, engine_type),
             Matched::Part => name.to_lowercase().contains(&lower),
         };
         let text = |id| trace.strings.get(id);
-        let operators = trace.operators.name().iter().zip(trace.operators.op_type());
-        let wanted: Vec<bool> =
-            operators.map(|(name, op_type)| matches(text(*name), text(*op_type))).collect();
+        let wanted: Vec<bool> = (trace.operators.iter())
+            .map(|(_, row)| matches(text(row.name), text(row.op_type), row.engine_type.map(text)))
+            .collect();
         let is_wanted = |execution: &Execution| match execution.subject {
             Executed::Operator(operator) => wanted[operator.index()],
-            Executed::Name(name) => matches(text(name), text(name)),
+            Executed::Name(name) => matches(text(name), text(name), None),
             Executed::Call(_) => false,
         };
         let locations = locations(trace, &executed.only(is_wanted));
@@ -124,6 +125,7 @@ mod tests {
     use opscope_trace::{Iteration, Model, Operator, Task};
 
     use super::*;
+    use crate::Filter;
 
     type Found = (Matched, Vec<(ExecutionUnit, i64)>);
 
@@ -155,6 +157,22 @@ mod tests {
         let locations = &locate(&trace, "Conv")[0].locations;
         assert_eq!((locations[0].tasks.clone(), locations[1].tasks.clone()), (vec![first], vec![second]));
         assert_eq!(locations[0].share, 0.4);
+    }
+
+    #[test]
+    fn an_operator_is_found_by_the_type_that_the_engine_ran_it_as() {
+        let mut trace = Trace::new();
+        let [name, op_type, engine_type] =
+            ["gelu", "Div+Erf+Mul", "Gelu"].map(|text| trace.strings.intern(text));
+        let row = Operator { engine_type: Some(engine_type), ..Operator::new(name, op_type) };
+        let operator = Some(trace.operators.push(row));
+        let unit = ExecutionUnit::Cpu;
+        trace.tasks.push(Task { operator, unit, ..Task::new(name, Nanoseconds(0), Nanoseconds(7)) });
+        for text in ["Gelu", "Gelu (Div + Erf + Mul)"] {
+            assert_eq!(found(&trace, text), [(Matched::Type, vec![(unit, 7)])], "{text}");
+            let filter = Filter { types: vec![text.to_owned()], ..Filter::default() };
+            assert_eq!(Query { filter, ..Query::default() }.run(&trace).unwrap().rows.len(), 1, "{text}");
+        }
     }
 
     #[test]

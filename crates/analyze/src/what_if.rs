@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StreamId, StringId, TaskId, Trace};
 
-use crate::kind::kind;
+use crate::kind::{WantedType, is_spelling_of, leading_type};
 use crate::{Latencies, Measured, side_by_side, work_times};
 
 /// A change to the operators of a profile. Operators are named by their type, in any engine's
@@ -34,7 +34,7 @@ pub enum EditError {
     #[error("`{text}` fuses nothing: write two types or more with + between, such as Conv+Relu")]
     Fuse { text: String },
     #[error("no operator of the profile matches `{text}`; it has operators of the types {known}")]
-    NoMatch { text: String, known: String },
+    NoMatch { text: String, words: Vec<String>, known: String },
 }
 
 impl Edit {
@@ -61,6 +61,14 @@ impl Edit {
             return Err(EditError::Fuse { text: text.to_owned() });
         }
         Ok(Self::Fuse(types))
+    }
+
+    /// The names and types that it has.
+    fn operators(&self) -> &[String] {
+        match self {
+            Self::Remove(what) | Self::Scale(what, _) => std::slice::from_ref(what),
+            Self::Fuse(types) => types,
+        }
     }
 
     /// The edit as users write it.
@@ -126,7 +134,8 @@ pub fn predict(trace: &Trace, edits: &[Edit]) -> Result<Prediction, EditError> {
     for edit in edits {
         let touched = apply(trace, &before.tasks, &mut times, edit);
         let Some(touched) = touched else {
-            return Err(EditError::NoMatch { text: edit.text(), known: known_types(trace) });
+            let words = edit.operators().to_vec();
+            return Err(EditError::NoMatch { text: edit.text(), words, known: known_types(trace) });
         };
         told.push((touched.0, Nanoseconds(before.of_one(touched.1))));
     }
@@ -200,26 +209,29 @@ impl<'t> Before<'t> {
     }
 }
 
-/// The names by which a task's operator can be called.
-fn names(trace: &Trace, task: TaskId) -> (&str, &str) {
+/// The names by which a task's operator can be called: its own, its type, and the type that the engine ran it as.
+fn names(trace: &Trace, task: TaskId) -> (&str, &str, Option<&str>) {
     let text = |id: StringId| trace.strings.get(id);
     match trace.tasks.operator()[task.index()] {
-        Some(id) => (text(trace.operators.name()[id.index()]), text(trace.operators.op_type()[id.index()])),
-        None => (text(trace.tasks.name()[task.index()]), ""),
+        Some(id) => {
+            let row = trace.operators.get(id);
+            (text(row.name), text(row.op_type), row.engine_type.map(text))
+        }
+        None => (text(trace.tasks.name()[task.index()]), "", None),
     }
 }
 
 fn is_called(trace: &Trace, task: TaskId, what: &str) -> bool {
-    let (name, op_type) = names(trace, task);
-    // Of a fused operator the first type is the one that the others were taken into.
-    let first = op_type.split('+').next().unwrap_or(op_type).trim();
-    name == what || op_type.eq_ignore_ascii_case(what) || first.eq_ignore_ascii_case(what)
+    let (name, op_type, engine_type) = names(trace, task);
+    name == what
+        || WantedType::new(what).is(op_type, engine_type)
+        || leading_type(op_type).eq_ignore_ascii_case(what)
 }
 
 /// As [`is_called`], in any engine's spelling of the type.
 fn is_like(trace: &Trace, task: TaskId, what: &str) -> bool {
-    let (_, op_type) = names(trace, task);
-    is_called(trace, task, what) || (!op_type.is_empty() && kind(op_type) == kind(what))
+    let (_, op_type, _) = names(trace, task);
+    is_called(trace, task, what) || is_spelling_of(op_type, what)
 }
 
 /// Applies an edit; how many operators it touched, and their time before it.
@@ -455,6 +467,31 @@ mod tests {
         let prediction = predict(&trace, &[Edit::Scale("Conv".to_owned(), 0.5)]).unwrap();
         assert_eq!(prediction.basis, Basis::CriticalPath);
         assert_eq!((prediction.measured, prediction.predicted), (Nanoseconds(150), Nanoseconds(100)));
+    }
+
+    #[test]
+    fn beginnings_of_a_spelling_mean_no_operators_of_its_kind() {
+        let trace = profile(&[("Conv2D", 0, 0, 100, "", ""), ("Relu", 0, 100, 20, "", "")]);
+        let removed = |what: &str| predict(&trace, &[Edit::Remove(what.to_owned())]);
+        for what in ["Conv", "convolution", "CONV_2D", "relu"] {
+            assert_eq!(removed(what).unwrap().edits[0].0, 1, "{what}");
+        }
+        for what in ["Conv3D", "conv10", "Convert", "ConvTranspose", "relu1", "Relu6"] {
+            let error = removed(what).unwrap_err();
+            assert!(matches!(error, EditError::NoMatch { words, .. } if words == [what]), "{what}");
+        }
+    }
+
+    #[test]
+    fn operators_are_found_by_the_type_that_the_engine_ran_them_as() {
+        let mut trace = profile(&[("Div+Erf+Mul", 0, 0, 100, "", ""), ("Add", 0, 100, 20, "", "")]);
+        let (first, gelu) = (OperatorId::from_index(0), trace.strings.intern("Gelu"));
+        let row = Operator { engine_type: Some(gelu), ..trace.operators.get(first) };
+        trace.operators.set(first, row);
+        for what in ["Gelu", "Gelu (Div + Erf + Mul)"] {
+            let predicted = predict(&trace, &[Edit::Remove(what.to_owned())]).unwrap().predicted;
+            assert_eq!(predicted, Nanoseconds(20), "{what}");
+        }
     }
 
     #[test]

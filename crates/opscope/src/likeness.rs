@@ -1,5 +1,10 @@
 //! "Did you mean …?": how alike two names are, whatever their lengths.
 
+use std::collections::BTreeSet;
+
+use opscope_say::say;
+use opscope_trace::{StringId, Trace};
+
 /// The length in bytes above which a name isn't compared: comparing takes time with the product of both lengths,
 /// and files may hold many names of a megabyte.
 const LONGEST: usize = 256;
@@ -16,6 +21,23 @@ pub fn nearest<'n>(wanted: &str, names: impl IntoIterator<Item = &'n str>, least
     (alike > least).then_some(name)
 }
 
+/// How alike an operator's name must be to have been meant, from 0 to 1. A short word reaches 0.6 with some type
+/// of a network by chance.
+const ALIKE: f64 = 0.8;
+
+/// The question whether the operator was meant whose name or type is most like a word that none has; empty where
+/// none is like it, or that one is there.
+pub fn meant_operator(trace: &Trace, word: &str) -> String {
+    let names = trace.operators.name().iter().chain(trace.operators.op_type()).chain(trace.tasks.name());
+    let names: BTreeSet<StringId> = names.copied().collect();
+    let wanted = word.to_lowercase();
+    let compared = names.into_iter().map(|name| trace.strings.get(name));
+    let compared = compared.map(|name| (likeness(&wanted, &name.to_lowercase()), name));
+    let nearest = compared.max_by(|one, other| one.0.total_cmp(&other.0));
+    let nearest = nearest.filter(|(alike, name)| *alike > ALIKE && !name.eq_ignore_ascii_case(word));
+    nearest.map_or(String::new(), |(_, name)| say!(" (did you mean '{name}'?)"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,6 +47,18 @@ mod tests {
         assert_eq!(nearest("shap", ["time", "shape", "name"], 0.8), Some("shape"));
         assert_eq!(nearest("x", ["time", "shape", "name"], 0.8), None);
         assert_eq!(nearest("x", [], 0.0), None);
+    }
+
+    #[test]
+    fn an_operator_is_proposed_for_a_word_that_is_like_it_but_not_for_its_own_type() {
+        let mut trace = Trace::new();
+        let (name, op_type) = (trace.strings.intern("conv1"), trace.strings.intern("Conv"));
+        trace.operators.push(opscope_trace::Operator::new(name, op_type));
+        assert!(meant_operator(&trace, "conv7").contains("conv1"));
+        assert_eq!(
+            (meant_operator(&trace, "conv"), meant_operator(&trace, "Softmax")),
+            (String::new(), String::new())
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::question::{Filter, Query, TimeKind};
 use crate::calls::{CallKind, CallKinds, iterations_of_calls};
 use crate::cover::Span;
 use crate::execution::Executions;
+use crate::kind::WantedType;
 use crate::nesting::{covered_in_order, own_call_times, self_times};
 use crate::scope::{Chosen, is_work};
 use crate::waiting::Waiting;
@@ -170,7 +171,7 @@ pub(super) fn calls(trace: &Trace, query: &Query, chosen: &Chosen) -> Selection 
         // A call waits for nothing that a format records.
         let time = (query.time != TimeKind::Wait).then(|| own[call.index()]);
         chooser.take(Executed::Call(number), call.index(), time, true, true, || {
-            let passes_level = passes_type(filter, kind.level.name());
+            let passes_level = passes_type(filter, kind.level.name(), None);
             passes_name(trace, filter, kind.name) && passes_level && filter.data_types.is_empty()
         });
     }
@@ -258,7 +259,7 @@ impl Chooser {
 fn passes_task(trace: &Trace, filter: &Filter, task: TaskId) -> bool {
     let name = trace.tasks.name()[task.index()];
     let Some(operator) = trace.tasks.operator()[task.index()] else {
-        let is_name = passes_name(trace, filter, name) && passes_type(filter, trace.strings.get(name));
+        let is_name = passes_name(trace, filter, name) && passes_type(filter, trace.strings.get(name), None);
         return is_name && filter.data_types.is_empty();
     };
     let row = trace.operators.get(operator);
@@ -266,7 +267,11 @@ fn passes_task(trace: &Trace, filter: &Filter, task: TaskId) -> bool {
         row.inputs().chain(row.outputs()).any(|tensor| trace.tensors.data_type()[tensor.index()] == *wanted)
     };
     passes_name(trace, filter, row.name)
-        && passes_type(filter, trace.strings.get(row.op_type))
+        && passes_type(
+            filter,
+            trace.strings.get(row.op_type),
+            row.engine_type.map(|id| trace.strings.get(id)),
+        )
         && (filter.data_types.is_empty() || filter.data_types.iter().any(has_type))
 }
 
@@ -274,6 +279,7 @@ fn passes_name(trace: &Trace, filter: &Filter, name: StringId) -> bool {
     filter.name.as_ref().is_none_or(|pattern| pattern.is_match(trace.strings.get(name)))
 }
 
-fn passes_type(filter: &Filter, op_type: &str) -> bool {
-    filter.types.is_empty() || filter.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(op_type))
+fn passes_type(filter: &Filter, op_type: &str, engine_type: Option<&str>) -> bool {
+    let is = |wanted: &String| WantedType::new(wanted).is(op_type, engine_type);
+    filter.types.is_empty() || filter.types.iter().any(is)
 }

@@ -1,6 +1,5 @@
 //! `opscope where`: on which unit an operator ran.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -8,10 +7,10 @@ use clap::Args;
 use opscope_analyze::{Matched, locate};
 use opscope_model::{Model, Origin};
 use opscope_say::{say, word};
-use opscope_trace::{StringId, Trace};
+use opscope_trace::Trace;
 
 use crate::exit::{Exit, UsageError};
-use crate::likeness::likeness;
+use crate::likeness::meant_operator;
 use crate::profile::{self, NetworkArguments, Tell};
 use crate::report::locate::{self as report, MadeOf};
 use crate::terminal::Terminal;
@@ -117,22 +116,11 @@ fn made_of(model: &Model, name: &str) -> Vec<MadeOf> {
     made.collect()
 }
 
-/// How alike a name must be to have been meant, from 0 to 1. A short word reaches 0.6 with some type of a
-/// network by chance.
-const ALIKE: f64 = 0.8;
-
 /// The message where no operator was found.
 fn unknown(trace: &Trace, text: &str) -> String {
     if trace.operators.is_empty() && trace.tasks.is_empty() {
         return word("this profile names no operators").to_owned();
     }
-    let names = trace.operators.name().iter().chain(trace.operators.op_type()).chain(trace.tasks.name());
-    let names: BTreeSet<StringId> = names.copied().collect();
-    let wanted = text.to_lowercase();
-    let compared = names.into_iter().map(|name| trace.strings.get(name));
-    let compared = compared.map(|name| (likeness(&wanted, &name.to_lowercase()), name));
-    let nearest = compared.max_by(|one, other| one.0.total_cmp(&other.0));
-    let nearest = nearest.filter(|(alike, _)| *alike > ALIKE);
-    let hint = nearest.map_or(String::new(), |(_, name)| say!(" (did you mean '{name}'?)"));
+    let hint = meant_operator(trace, text);
     say!("no operator of this profile has '{text}' as its name or type{hint}; 'opscope show' lists the types")
 }

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use opscope_analyze::{Edit, predict};
+use opscope_analyze::{Edit, EditError, predict};
 use opscope_say::{say, word};
+use opscope_trace::Trace;
 
 use crate::exit::{Exit, UsageError};
+use crate::likeness::meant_operator;
 use crate::profile::{self, NetworkArguments, Tell};
 use crate::report::whatif::{to_json, to_text};
 use crate::terminal::Terminal;
@@ -63,13 +65,23 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             say!("{}: the profile has no operators to predict with", arguments.path.display())
         );
     }
-    let prediction = predict(&trace, &edits)?;
+    let prediction = predict(&trace, &edits).map_err(|error| refusal(&trace, error))?;
     let text = match arguments.json {
         true => to_json(&edits, &prediction).about([&trace]).to_text()?,
         false => to_text(&edits, &prediction),
     };
     terminal.print(&text)?;
     Ok(Exit::Done)
+}
+
+/// The error with the operator that was probably meant, where one is spelled alike.
+fn refusal(trace: &Trace, error: EditError) -> anyhow::Error {
+    let EditError::NoMatch { text, words, known } = &error else { return error.into() };
+    let hints = words.iter().map(|word| meant_operator(trace, word));
+    let Some(hint) = hints.into_iter().find(|hint| !hint.is_empty()) else { return error.into() };
+    anyhow::Error::msg(say!(
+        "no operator of the profile matches `{text}`{hint}; it has operators of the types {known}"
+    ))
 }
 
 fn edits(arguments: &Arguments) -> anyhow::Result<Vec<Edit>> {
