@@ -85,13 +85,14 @@ fn gap(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         return Outcome::Missing("iterations and operators in the profile".to_owned());
     };
     let summary = opscope_analyze::Summary::of(trace);
-    // The recorder's own work lies between operators, too, and isn't the model's: an inference that wasn't
-    // recorded has no more between them than is left of it.
-    let (whole, between) = match (summary.recorded, summary.latency, subject.overview()) {
-        (Some(_), Some(unrecorded), _) => (unrecorded.median, unrecorded.median - summary.inside),
-        (.., Some(overview)) if overview.iterations > 0 => (overview.wall, overview.idle()),
-        _ => return Outcome::Silent,
-    };
+    // Operators are those of the inferences that were recorded, and so is the time between them. The recorder's
+    // own work lies there, too, and isn't the model's: an inference that wasn't recorded may have less left.
+    let recorded = subject.overview().filter(|overview| overview.iterations > 0);
+    let recorded = recorded.map(|overview| (overview.wall, overview.idle()));
+    let unrecorded = summary.latency.filter(|_| summary.recorded.is_some());
+    let unrecorded = unrecorded.map(|latency| (latency.median, latency.median - summary.inside));
+    let least = recorded.into_iter().chain(unrecorded).min_by_key(|(_, between)| *between);
+    let Some((whole, between)) = least else { return Outcome::Silent };
     if whole.0 <= 0 || between.0 as f64 <= rule.limit("share_above") * whole.0 as f64 {
         return Outcome::Silent;
     }

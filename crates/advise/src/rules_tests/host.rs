@@ -166,4 +166,6 @@ fn what_the_recorder_adds_between_operators_is_no_gap_of_the_model() {
     };
     assert!(gap(&[]).finds("H05"), "205 of 300 us lie in no operator");
     assert!(!gap(&[100; 5]).finds("H05"), "of 100 us no more than 5 do");
+    let slower = gap(&[900; 5]).found("H05").remove(0);
+    assert_eq!(slower.saves, Some(Nanoseconds(205_000)), "of 900 us no operators are known");
 }

@@ -28,8 +28,8 @@ pub enum What<'c, 't> {
     Others(usize),
     /// The time of an inference in which no operator ran.
     Outside,
-    /// The rest that operators' times don't account for. There is more of them than of the inference on a
-    /// side: they ran side by side, or were recorded of other inferences.
+    /// The rest that operators' times don't account for. They were recorded in other inferences than those that
+    /// are compared, or there is more of them than of the inference on a side: they ran side by side.
     Unexplained,
 }
 
@@ -56,7 +56,7 @@ impl<'t> Comparison<'t> {
         let left = self.after - self.before - told;
         if left.0 != 0 {
             let (before, after) = self.outside();
-            let is_outside = before.0 >= 0 && after.0 >= 0;
+            let is_outside = self.basis != Basis::Unrecorded && before.0 >= 0 && after.0 >= 0;
             steps
                 .push(Step { what: if is_outside { What::Outside } else { What::Unexplained }, delta: left });
         }
@@ -174,5 +174,21 @@ mod tests {
             panic!("{steps:?}")
         };
         assert_eq!((group.delta.0, *operators, *outside), (-2_400, -2_400, -6_000));
+    }
+
+    #[test]
+    fn what_operators_of_other_inferences_leave_is_not_said_to_lie_between_them() {
+        let timed = |gap: u32, micros: i64| {
+            let mut trace = profile(&[(0, 1_000)], &[gap], 0);
+            let (number, start, duration) = (1, Nanoseconds(0), Nanoseconds(micros));
+            let row = UnrecordedIteration { model: None, number, warm_up: false, start, duration };
+            trace.unrecorded_iterations.push(row);
+            trace
+        };
+        let (before, after) = (timed(3_000, 9_000), timed(3_000, 12_000));
+        let comparison = Comparison::of(&before, &after);
+        let steps: Vec<_> =
+            comparison.waterfall(10, false).into_iter().map(|it| (it.what, it.delta.0)).collect();
+        assert_eq!(steps, [(What::Unexplained, 3_000)]);
     }
 }

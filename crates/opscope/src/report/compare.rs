@@ -226,13 +226,17 @@ fn why_unexplained(comparison: &Comparison<'_>) -> Option<String> {
     let (before, after) = comparison.outside();
     let more: Vec<&str> =
         [("A", before), ("B", after)].iter().filter(|it| it.1.0 < 0).map(|it| it.0).collect();
-    (!more.is_empty()).then(|| {
-        say!(
-            "The operators' own times of {} sum to more than its figure: they ran side by side, or were \
-             recorded of other inferences.",
-            more.join(word(" and of "))
-        )
-    })
+    if more.is_empty() {
+        let is_of_others = comparison.basis == Basis::Unrecorded;
+        return is_of_others.then(|| {
+            word("The operators were recorded in other inferences than those that are compared.").to_owned()
+        });
+    }
+    Some(say!(
+        "The operators' own times of {} sum to more than its figure: they ran side by side, or were \
+         recorded of other inferences.",
+        more.join(word(" and of "))
+    ))
 }
 
 fn names(members: &[Member<'_>]) -> String {

@@ -34,9 +34,11 @@ Operators are brought together by the nodes of the model that they stand for, th
 type and order; what one of them took in is told as merged. The nodes are those that a profile tells.
 Where it tells none, --model-a and --model-b do: by the operators that a converted model's were made
 of, and by what is the same in both graphs where a converter changed the names. What became of many operators alike is
-one line, unless --each is given. Times are those of an average measured inference; of calls and ranges
-that lie in no inference of a side, the mean of one is compared. The steps sum to
-the change of the headline; what operators don't account for is a step of its own. With two
+one line, unless --each is given. Times are those of an average measured inference; where both
+profiles timed inferences without recording them, those of a typical one, with each operator's median;
+of calls and ranges that lie in no inference of a side, the mean of one is compared.
+The steps sum to the change of the headline; what operators don't account for is a step of its own,
+which is outside operators only where these were recorded in the inferences that are compared. With two
 inferences or more on both sides, Welch's test at 95 % says whether the
 difference is more than noise.";
 
