@@ -67,11 +67,12 @@ impl<'m> Rewrites<'m> {
     }
 
     /// Says what the rewrites that a rule names do; `None` where it names none. Rewrites that make an
-    /// operator which the target lacks are no help.
+    /// operator which the target lacks, or that were measured to make it slower, are no help.
     pub fn does(&self, auto: &str, target: Target) -> Option<Does> {
         let ids = named(auto)?;
-        let (found, lacking): (Vec<_>, Vec<_>) =
-            self.matches(ids, |_| None).into_iter().partition(|it| lacked(it, target).is_none());
+        let matches =
+            self.matches(ids, |_| None).into_iter().filter(|it| !target.is_slower_with(it.rewrite.id));
+        let (found, lacking): (Vec<_>, Vec<_>) = matches.partition(|it| lacked(it, target).is_none());
         let lacked = lacking.first().and_then(|matches| lacked(matches, target));
         Some(match lacked.filter(|_| found.is_empty()) {
             Some(lacked) => Does::Unsuitable(lacked.to_owned()),

@@ -18,6 +18,9 @@ struct Facts {
     /// The lacking operators that are slow when others spell them out.
     #[serde(default)]
     slow_in_pieces: Vec<String>,
+    /// Rewrites with which models were measured to be slower on it, by id.
+    #[serde(default)]
+    slower: Vec<String>,
     /// The word for its general processor.
     #[serde(default)]
     processor: Option<String>,
@@ -163,6 +166,11 @@ impl Target {
     /// Whether an operator that it lacks is slow when it is spelled out by others.
     pub(crate) fn is_slow_in_pieces(self, op_type: &str) -> bool {
         self.facts().is_some_and(|facts| facts.slow_in_pieces.iter().any(|slow| slow == op_type))
+    }
+
+    /// Whether models were measured to be slower on it with a rewrite.
+    pub(crate) fn is_slower_with(self, rewrite: &str) -> bool {
+        self.facts().is_some_and(|facts| facts.slower.iter().any(|slower| slower == rewrite))
     }
 
     /// The word for the general processor beside its cores.

@@ -21,8 +21,8 @@ pub(super) fn check(subject: &Subject<'_>, rule: &Rule, condition: &MatchConditi
     places(subject, rule, condition).map_or_else(missing, Places::outcome)
 }
 
-/// The places at which the rewrites of a rule apply and make nothing that the target lacks; `None` without
-/// a model.
+/// The places at which the rewrites of a rule apply, make nothing that the target lacks, and weren't measured to
+/// make it slower; `None` without a model.
 pub(super) fn places<'s, 'm>(
     subject: &'s Subject<'m>,
     rule: &Rule,
@@ -34,7 +34,8 @@ pub(super) fn places<'s, 'm>(
     let Some((rewrites, ids)) = subject.rewrites.as_ref().zip(named(&rule.auto)) else { return Some(places) };
     let ids = condition.only.as_deref().unwrap_or(ids);
     let mut found = rewrites.matches(ids, |name| rule.limits.get(name).copied());
-    found.retain(|matches| lacked(matches, subject.target).is_none());
+    let target = subject.target;
+    found.retain(|matches| lacked(matches, target).is_none() && !target.is_slower_with(matches.rewrite.id));
     for place in proposed(found).iter().flat_map(|matches| &matches.places) {
         if !place.is_of_constants() && !place.nodes.is_empty() {
             add(&mut places, place, condition);

@@ -97,6 +97,22 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
     ]
 }
 
+#[test]
+fn a_rewrite_that_was_measured_to_be_slower_on_a_target_is_not_advised_there() {
+    let nodes = [
+        "ReduceMean x axes=2. -> m",
+        "Sub x,m -> d",
+        "Pow d,T: -> s",
+        "ReduceMean s axes=2. -> v",
+        "Add v,E: -> w",
+        "Sqrt w -> r",
+        "Div d,r -> y",
+    ];
+    let norm = |target| on(target, stored(&[2, 3, 16], &nodes, &[("T", &[2.0]), ("E", &[1e-5])], &[]));
+    assert!(norm(Target::Tract).finds("G28"));
+    assert!(!norm(Target::OnnxRuntime).finds("G28"));
+}
+
 /// A profile of a resize between images of 18 channels.
 fn seen_resize(op_type: &str, from: i64, to: i64) -> Profile {
     let rows = [("up", op_type, AI, 20_000, &[][..])];

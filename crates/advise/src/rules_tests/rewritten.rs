@@ -120,7 +120,8 @@ fn check_against_rewrites(name: &str, model: &Model, target: Target, seen: &mut 
         if named.is_empty() {
             // Exact changes that need no newer operators aren't passed over.
             for which in ALL.iter().filter(|which| ids.split(',').any(|id| which.info().id.starts_with(id))) {
-                if which.info().exactness == Exactness::Lossy || rule.matches.is_none() {
+                let is_slower = target.is_slower_with(which.info().id);
+                if which.info().exactness == Exactness::Lossy || is_slower || rule.matches.is_none() {
                     continue;
                 }
                 let done = rewrite(model, &[*which], None, false).expect("a sound rewrite").applications;
