@@ -28,8 +28,12 @@ pub(super) fn places<'s, 'm>(
     rule: &Rule,
     condition: &MatchCondition,
 ) -> Option<Places<'s, 'm>> {
-    subject.model?;
+    let model = subject.model?;
     let mut places = Places::new(subject, condition.means);
+    // OpenVINO's convolutions take no bias: the addition behind one is all that it can have.
+    if rule.id == "G03" && model.kind() == ModelKind::OpenVino {
+        return Some(places);
+    }
     add_of_caffe(subject, rule, &mut places);
     let Some((rewrites, ids)) = subject.rewrites.as_ref().zip(named(&rule.auto)) else { return Some(places) };
     let ids = condition.only.as_deref().unwrap_or(ids);
@@ -149,5 +153,46 @@ mod tests {
         assert_eq!(found(""), ["bn goes into conv"]);
         assert_eq!(found("use_global_stats: true"), ["bn goes into conv"]);
         assert_eq!(found("use_global_stats: false"), [""; 0], "it depends on the batch");
+    }
+
+    #[test]
+    fn an_addition_behind_a_convolution_of_openvino_is_its_bias_and_stays() {
+        let layer = |id: usize, op_type: &str, data: &str, inputs: usize, dims: &[u64]| {
+            let inputs: String = (0..inputs).map(|port| format!("<port id='{port}'/>")).collect();
+            let dims: String = dims.iter().map(|size| format!("<dim>{size}</dim>")).collect();
+            format!(
+                "<layer id='{id}' name='{op_type}{id}' type='{op_type}' version='opset1'><data {data}/>
+                 <input>{inputs}</input><output><port id='9' precision='FP32'>{dims}</port></output></layer>"
+            )
+        };
+        let constant = |shape: &str, offset: usize, size: usize| {
+            format!("element_type='f32' shape='{shape}' offset='{offset}' size='{size}'")
+        };
+        let convolution = "strides='1,1' dilations='1,1' pads_begin='0,0' pads_end='0,0' auto_pad='explicit'";
+        let layers = [
+            layer(0, "Parameter", "shape='1,3,8,8' element_type='f32'", 0, &[1, 3, 8, 8]),
+            layer(1, "Const", &constant("4,3,1,1", 0, 48), 0, &[4, 3, 1, 1]),
+            layer(2, "Convolution", convolution, 2, &[1, 4, 8, 8]),
+            layer(3, "Const", &constant("1,4,1,1", 48, 16), 0, &[1, 4, 1, 1]),
+            layer(4, "Add", "auto_broadcast='numpy'", 2, &[1, 4, 8, 8]),
+            layer(5, "Result", "", 1, &[]),
+        ];
+        let edges = [(0, 2, 0), (1, 2, 1), (2, 4, 0), (3, 4, 1), (4, 5, 0)].map(|(from, to, port)| {
+            format!("<edge from-layer='{from}' from-port='9' to-layer='{to}' to-port='{port}'/>")
+        });
+        let (layers, edges) = (layers.concat(), edges.concat());
+        let text =
+            format!("<net name='n' version='11'><layers>{layers}</layers><edges>{edges}</edges></net>");
+        let folder = std::env::temp_dir().join(format!("opscope-advise-bias-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("n.xml"), text).unwrap();
+        std::fs::write(folder.join("n.bin"), [1f32.to_le_bytes(); 16].concat()).unwrap();
+        let model = Model::load(&folder.join("n.xml")).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let rewrites = subject.rewrites.as_ref().unwrap();
+        assert_eq!(rewrites.matches("G03", |_| None).len(), 1, "as ONNX would have it");
+        let findings = advise(&subject, &Settings::default()).findings;
+        assert!(findings.iter().all(|finding| finding.rule.id != "G03"));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
