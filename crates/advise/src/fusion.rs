@@ -283,6 +283,15 @@ fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize
                 ),
             ));
         }
+        _ if node.domain.is_empty() && Target::Cann310.lacks(node.op_type) => {
+            return Err(stop(
+                format!(
+                    "{} ({}) is no operator of the Ascend 310, which runs it in pieces",
+                    node.name, node.op_type
+                ),
+                format!("{}（{}）不是昇腾 310 的算子，会被拆开执行", node.name, node.op_type),
+            ));
+        }
         _ => {
             return Err(stop(
                 format!("{} ({}) is not elementwise", node.name, node.op_type),
@@ -359,6 +368,16 @@ mod tests {
         assert_eq!(found[0].1, "Conv+Relu+Mul+Sigmoid");
         assert!(found[0].2.contains("operator 4, and 3 are the limit"), "{}", found[0].2);
         assert_eq!(found[1].1, "Abs");
+    }
+
+    #[test]
+    fn an_operator_that_the_processor_lacks_ends_a_chain_and_is_in_none() {
+        for lacked in ["Mish", "HardSwish", "Gelu"] {
+            let found = chains(&["Conv x,W:16x3x3x3 -> a", &format!("{lacked} a -> b"), "Abs b -> y"]);
+            let types: Vec<&str> = found.iter().map(|(_, types, _)| &**types).collect();
+            assert_eq!(types, ["Conv", "Abs"]);
+            assert!(found[0].2.contains("no operator of the Ascend 310"), "{}", found[0].2);
+        }
     }
 
     #[test]

@@ -240,7 +240,16 @@ mod tests {
         assert_eq!(wrong.map(|_| ()), Err("there is no target `gpu`".to_owned()));
         assert!(Target::Cann.is_ascend() && Target::Svp.is_accelerator() && !Target::Svp.is_ascend());
         assert!(Target::Cann310.lacks("Mish") && !Target::Cann310.lacks("Softplus"));
-        assert!(!Target::Svp.lacks("Gelu") && !Target::OnnxRuntime.lacks("Mish"));
+        assert!(!Target::Svp.lacks("Gelu") && !Target::Tract.lacks("Mish"));
+    }
+
+    #[test]
+    fn no_target_fuses_an_operator_that_it_lacks() {
+        for (name, target) in Target::NAMES {
+            let fused = target.fusion().map_or(&[][..], |limits| &limits.operators);
+            let lacked: Vec<&String> = fused.iter().filter(|op_type| target.lacks(op_type)).collect();
+            assert!(lacked.is_empty(), "{name}: {lacked:?}");
+        }
     }
 
     fn of_chip(name: &str) -> Target {
