@@ -555,3 +555,10 @@ fn vector_operators_have_no_room_below_their_busiest_unit() {
     assert!(!of_type("ForeachAddList", 0.97).finds("A16") && !of_type("TensorMove", 0.6).finds("A16"));
     assert_eq!(of_type("Mul", 0.6).found("A16")[0].saves, Some(Nanoseconds(40_000)));
 }
+
+#[test]
+fn channels_in_blocks_of_16_are_asked_of_ascend_only() {
+    let of = |target| on(target, graph(&["Conv x,W:17x3x3x3 -> y"]));
+    assert!(of(Target::Cann310).finds("A34") && of(Target::Cann).finds("A34"));
+    assert!(!of(Target::TensorRt).finds("A34") && !of(Target::Svp).finds("A34"));
+}
