@@ -77,8 +77,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 /// The error with the operator that was probably meant, where one is spelled alike.
 fn refusal(trace: &Trace, error: EditError) -> anyhow::Error {
     let EditError::NoMatch { text, words, known } = &error else { return error.into() };
-    let hints = words.iter().map(|word| meant_operator(trace, word));
-    let Some(hint) = hints.into_iter().find(|hint| !hint.is_empty()) else { return error.into() };
+    let mut hints = words.iter().map(|word| meant_operator(trace, word));
+    let Some(hint) = hints.find(|hint| !hint.is_empty()) else { return error.into() };
     anyhow::Error::msg(say!(
         "no operator of the profile matches `{text}`{hint}; it has operators of the types {known}"
     ))
