@@ -63,6 +63,19 @@ impl<'m> Parts<'m> {
         parts
     }
 
+    /// How many nodes stand in graphs within nodes, and in functions.
+    pub fn nodes(&self) -> usize {
+        self.types.values().sum::<usize>() + self.functions.iter().map(|(_, nodes)| nodes).sum::<usize>()
+    }
+
+    /// The sentence that whoever looks at the graph alone doesn't see these nodes; `None` without any.
+    pub fn unseen(&self) -> Option<String> {
+        let nodes = self.nodes();
+        (nodes > 0).then(|| {
+            format!("the nodes inside of others (If, Loop, Scan) and in functions weren't looked at: {nodes}")
+        })
+    }
+
     /// Takes in the graphs within a node.
     fn enter(&mut self, node: &'m NodeProto, graphs: &mut Vec<&'m GraphProto>) {
         for graph in subgraphs(node) {
@@ -152,6 +165,9 @@ mod tests {
         let parts = Parts::of(&model);
         assert_eq!(parts.constants, [Stored::List(DataType::Float32, 2)]);
         assert_eq!((parts.graphs, parts.within.len()), (3, 3));
+        assert_eq!(parts.nodes(), 4, "Loop, Constant, and two of the function");
+        assert!(parts.unseen().unwrap().ends_with("weren't looked at: 4"));
+        assert_eq!(Parts::default().unseen(), None);
         assert_eq!(parts.holders, BTreeMap::from([("If", 2), ("Loop", 1)]));
         assert_eq!(parts.types, BTreeMap::from([("Constant", 1), ("Loop", 1)]));
         assert_eq!(parts.functions, [("f", 2)]);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use opscope_model::proto::{GraphProto, ModelProto, NodeProto};
+use opscope_model::parts::Parts;
+use opscope_model::proto::{ModelProto, NodeProto};
 use opscope_model::{LoadError, Model};
 
 use crate::draft::{Draft, Edit, NodeView, Refusal};
@@ -90,7 +91,7 @@ pub struct Rewritten {
     pub nodes_before: usize,
     /// How many nodes there are now.
     pub nodes_after: usize,
-    /// How many nodes there are inside of others (`If`, `Loop`, `Scan`), which are left as they are.
+    /// How many nodes there are inside of others (`If`, `Loop`, `Scan`) and in functions, which are left as they are.
     pub inner_nodes: usize,
     /// The version of ONNX's operators, if it was raised: before and now.
     pub opset: Option<(i64, i64)>,
@@ -139,22 +140,8 @@ pub fn rewrite(
     drop_unread_constants(rewrites, &mut draft, &mut applications);
     let nodes_after = draft.node_count();
     let proto = draft.to_proto();
-    let inner_nodes = inner_nodes(model.graph().proto());
+    let inner_nodes = Parts::of(model.proto()).nodes();
     Ok(Rewritten { proto, applications, declined, nodes_before, nodes_after, inner_nodes, opset: raised })
-}
-
-/// How many nodes the graphs inside a graph's nodes have, at any depth.
-fn inner_nodes(graph: &GraphProto) -> usize {
-    let (mut graphs, mut count) = (vec![graph], 0);
-    while let Some(next) = graphs.pop() {
-        for attribute in next.node.iter().flat_map(|node| &node.attribute) {
-            for inner in attribute.g.iter().map(|graph| &**graph).chain(&attribute.graphs) {
-                count += inner.node.len();
-                graphs.push(inner);
-            }
-        }
-    }
-    count
 }
 
 /// Applies rewrites until nothing changes any more, and gives what couldn't be done in the last round.

@@ -160,7 +160,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let model_path = if is_model { Some(path) } else { arguments.model.as_ref() };
     let model = model_path.map(Model::load).transpose()?;
     if let Some((model, path)) = model.as_ref().zip(model_path) {
-        profile::warn_of_model(model, path, terminal);
+        profile::warn_beside_graph(model, path, terminal);
     }
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let open = |path: &PathBuf| profile::open(path, Tell::Warnings, terminal);

@@ -90,7 +90,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     let model = path.map(Model::load).transpose()?;
     if let Some((model, path)) = model.as_ref().zip(path) {
-        profile::warn_of_model(model, path, terminal);
+        profile::warn_beside_graph(model, path, terminal);
     }
     let shapes = model.as_ref().map(|model| arguments.shapes.infer(model)).transpose()?;
     let chip = Chip::of(arguments, &files);
@@ -135,7 +135,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         opscope_files::write_atomically(file, |output| std::io::Write::write_all(output, text.as_bytes()))?;
         terminal.note(&say!("wrote the switch file {}", file.display()));
     }
-    let lost = model.as_ref().map(profile::losses_of_model).unwrap_or_default();
+    let lost = model.as_ref().map(profile::losses_beside_graph).unwrap_or_default();
     let answer = Answer { found, fused, split, conversion, remarks, command };
     let text = match arguments.json {
         true => answer.to_json()?.with_losses(lost).to_text()?,

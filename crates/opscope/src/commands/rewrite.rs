@@ -17,6 +17,7 @@ use super::outputs::check_target;
 use super::run::{EngineArguments, InputArguments};
 use crate::exit::{Exit, UsageError, naming_model};
 use crate::interrupt;
+use crate::profile;
 use crate::report::rewrite as report;
 use crate::terminal::Terminal;
 
@@ -138,6 +139,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         check_output(path, output)?;
     }
     let model = Arc::new(Model::load_onnx(path)?);
+    profile::warn_of_model(&model, path, terminal);
     warn_of_unknown_version(&model, terminal);
     let rewritten = rewrite(&model, &rewrites, arguments.selection.opset, arguments.selection.allow_lossy)?;
     let lossy = rewritten.applications.iter().any(|done| done.exactness == Exactness::Lossy);
@@ -155,7 +157,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let failed = !accepted;
     let written = output.filter(|_| accepted);
     let text = match arguments.json {
-        true => report::to_json(path, written, &rewritten, found, failed).to_text()?,
+        true => {
+            let lost = profile::losses_of_model(&model);
+            report::to_json(path, written, &rewritten, found, failed).with_losses(lost).to_text()?
+        }
         false => report::to_text(path, &rewritten, found, arguments.dry_run),
     };
     terminal.print(&text)?;

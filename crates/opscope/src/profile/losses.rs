@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use opscope_analyze::{Overview, Scope, ScopeError};
-use opscope_model::Model;
+use opscope_model::parts::Parts;
+use opscope_model::{Model, ModelKind};
 use opscope_open::Format;
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Loss, Severity, Trace};
@@ -175,13 +176,37 @@ pub fn warn(trace: &Trace, path: &Path, terminal: &Terminal) {
 
 /// The losses of a model, for a program.
 pub fn losses_of_model(model: &Model) -> Vec<Value> {
-    let losses = model.provenance().losses.iter();
-    losses.map(|loss| json!({ "kind": "model", "text": loss })).collect()
+    sentences_of(model).iter().map(|loss| json!({ "kind": "model", "text": loss })).collect()
+}
+
+/// The losses of a model and the nodes beside its graph, for a program that looks at the graph alone.
+pub fn losses_beside_graph(model: &Model) -> Vec<Value> {
+    let unseen = unseen_nodes(model).map(|text| json!({ "kind": "unseen nodes", "text": text }));
+    losses_of_model(model).into_iter().chain(unseen).collect()
+}
+
+/// Warns of the losses of a model and of the nodes beside its graph, where the graph alone is looked at.
+pub fn warn_beside_graph(model: &Model, path: &Path, terminal: &Terminal) {
+    warn_of_model(model, path, terminal);
+    if let Some(text) = unseen_nodes(model) {
+        terminal.warn(&format!("{}: {}", path.display(), sentence(&text)));
+    }
+}
+
+/// The nodes of an ONNX model that its graph doesn't show. Those of other formats are among their losses.
+fn unseen_nodes(model: &Model) -> Option<String> {
+    if model.kind() == ModelKind::Onnx { Parts::of(model.proto()).unseen() } else { None }
 }
 
 /// Warns of the losses of a model.
 pub fn warn_of_model(model: &Model, path: &Path, terminal: &Terminal) {
-    for loss in &model.provenance().losses {
-        terminal.warn(&format!("{}: {}", path.display(), printable(&sentence(loss))));
+    for loss in sentences_of(model) {
+        terminal.warn(&format!("{}: {}", path.display(), printable(&sentence(&loss))));
     }
+}
+
+/// The parts of a model that can't be read: those of its file, and weights that should lie beside it.
+fn sentences_of(model: &Model) -> Vec<String> {
+    let weights = model.check_external_data().err().map(|error| error.to_string());
+    model.provenance().losses.iter().cloned().chain(weights).collect()
 }

@@ -19,7 +19,8 @@ use opscope_trace::Trace;
 use crate::terminal::{StepBar, Terminal};
 
 pub use losses::{
-    Opened, Tell, loss_line, losses_by_severity, losses_json, losses_of, losses_of_model, warn, warn_of_model,
+    Opened, Tell, loss_line, losses_beside_graph, losses_by_severity, losses_json, losses_of,
+    losses_of_model, warn, warn_beside_graph, warn_of_model,
 };
 pub use network::NetworkArguments;
 pub use opscope_open::check_presence;

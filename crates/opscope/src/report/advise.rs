@@ -10,8 +10,8 @@ use opscope_trace::units;
 use serde::Serialize;
 
 use super::{Envelope, Table, TableColumn};
-use crate::profile::losses_of_model;
-use crate::terminal::{bold, dim, printable};
+use crate::profile::losses_beside_graph;
+use crate::terminal::{bold, command_line, dim, printable};
 
 /// How many rows of evidence are shown of each finding.
 const ROWS: usize = 3;
@@ -453,13 +453,17 @@ pub fn to_json<'a>(subject: &Subject<'_>, report: &'a Report) -> Envelope<impl S
         not_run: &report.not_run,
         silenced: &report.silenced,
     };
-    Envelope::new(1, answer).with_losses(subject.model.map(losses_of_model).unwrap_or_default())
+    Envelope::new(1, answer).with_losses(subject.model.map(losses_beside_graph).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use opscope_advise::{Settings, advise};
     use opscope_model::Model;
+    use opscope_model::proto::{
+        FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+        TensorProto, ValueInfoProto,
+    };
 
     use super::*;
 
@@ -474,5 +478,68 @@ mod tests {
         let answer = serde_json::to_value(to_json(&subject, &found)).unwrap();
         let text = answer["losses"][0]["text"].as_str().unwrap();
         assert!(text.contains("sizes are not known"), "{text}");
+    }
+
+    #[test]
+    fn nodes_that_the_graph_does_not_show_stand_in_the_answer_about_a_model() {
+        let function = FunctionProto { node: vec![NodeProto::default(); 2], ..FunctionProto::default() };
+        let graph = Some(GraphProto::default());
+        let proto = ModelProto { graph, functions: vec![function], ..ModelProto::default() };
+        let model = Model::from_proto(proto, None).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let found = advise(&subject, &Settings::default());
+        let answer = serde_json::to_value(to_json(&subject, &found)).unwrap();
+        assert_eq!(answer["losses"][0]["kind"], "unseen nodes");
+        assert!(answer["losses"][0]["text"].as_str().unwrap().ends_with("looked at: 2"), "{answer}");
+    }
+
+    #[test]
+    fn the_command_that_does_it_takes_paths_with_blanks() {
+        let node = |op_type: &str, inputs: &[&str], output: &str| NodeProto {
+            op_type: Some(op_type.into()),
+            input: inputs.iter().map(|input| (*input).to_owned()).collect(),
+            output: vec![output.into()],
+            ..NodeProto::default()
+        };
+        let value = |name: &str| ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() };
+        let graph = GraphProto {
+            node: vec![
+                node("Softplus", &["x"], "s"),
+                node("Tanh", &["s"], "t"),
+                node("Mul", &["x", "t"], "y"),
+            ],
+            input: vec![value("x")],
+            output: vec![value("y")],
+            ..GraphProto::default()
+        };
+        let opset = OperatorSetIdProto { domain: None, version: Some(18) };
+        let proto = ModelProto { opset_import: vec![opset], graph: Some(graph), ..ModelProto::default() };
+        let model = Model::from_proto(proto, None).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let findings = advise(&subject, &Settings::default()).findings;
+        let mish = findings.iter().find(|finding| finding.rule.id == "G05").unwrap();
+        let command = by_opscope(mish, Some(Path::new("my net.onnx"))).unwrap();
+        assert!(command.starts_with("opscope rewrite 'my net.onnx' -o OUT.onnx --only G05a"), "{command}");
+    }
+
+    #[test]
+    fn weights_that_are_not_there_stand_in_the_answer_about_a_model() {
+        let place = StringStringEntryProto { key: Some("location".into()), value: Some("gone.bin".into()) };
+        let weight = TensorProto {
+            name: Some("w".into()),
+            data_type: Some(1),
+            dims: vec![4],
+            data_location: Some(1),
+            external_data: vec![place],
+            ..TensorProto::default()
+        };
+        let graph = GraphProto { initializer: vec![weight], ..GraphProto::default() };
+        let proto = ModelProto { graph: Some(graph), ..ModelProto::default() };
+        let model = Model::from_proto(proto, Some(&std::env::temp_dir())).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let found = advise(&subject, &Settings::default());
+        let answer = serde_json::to_value(to_json(&subject, &found)).unwrap();
+        let text = answer["losses"][0]["text"].as_str().unwrap();
+        assert!(text.contains("gone.bin"), "{text}");
     }
 }

@@ -73,7 +73,7 @@ pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, nam
         let _ = writeln!(
             text,
             "{}",
-            say!("\n{inner} nodes inside of others (If, Loop, Scan) were left as they are.")
+            say!("\n{inner} nodes inside of others (If, Loop, Scan) and in functions were left as they are.")
         );
     }
     if !rewritten.declined.is_empty() {

@@ -243,7 +243,10 @@ fn stated(model: &Model, facts: &mut Facts) {
             .iter()
             .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
             .collect();
-        facts.add("losses", "losses", provenance.losses.len().to_string(), losses_of_model(model));
+    }
+    let losses = losses_of_model(model);
+    if !losses.is_empty() {
+        facts.add("losses", "losses", losses.len().to_string(), losses);
     }
 }
 
