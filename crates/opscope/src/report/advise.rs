@@ -191,7 +191,7 @@ fn by_opscope(finding: &Finding, model: Option<&Path>) -> Option<String> {
             say!("{} at {}{lossy}{opset}", matches.rewrite.id, super::count(places, "place"))
         })
         .collect();
-    let model = model.map_or("MODEL.onnx".to_owned(), |path| path.display().to_string());
+    let model = model.map_or("MODEL.onnx".to_owned(), |path| command_line([path.display().to_string()]));
     Some(say!("opscope rewrite {model} -o OUT.onnx {} ({})", does.options()?, each.join(word("; "))))
 }
 
