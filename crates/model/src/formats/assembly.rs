@@ -54,10 +54,13 @@ impl Told {
         }
     }
 
-    /// A sentence, if there is something to tell.
-    pub fn sentence(&self, what: &str) -> Option<String> {
+    /// A sentence, if there is something to tell: the count and the names in the places of two `{}`. It stands in the
+    /// code as a whole, so that readers of other languages get a text of it.
+    pub fn sentence(&self, template: &str) -> Option<String> {
         let more = if self.count > self.first.len() { " …" } else { "" };
-        (self.count > 0).then(|| format!("{} {what}: {}{more}", self.count, self.first.join(", ")))
+        let names = format!("{}{more}", self.first.join(", "));
+        let with_count = template.replacen("{}", &self.count.to_string(), 1);
+        (self.count > 0).then(|| with_count.replacen("{}", &names, 1))
     }
 }
 
@@ -255,13 +258,14 @@ impl Assembly {
             }
         }
         let losses = &mut self.provenance.losses;
-        losses
-            .extend(dangling.sentence("of the inputs are computed by nothing in the file and were left out"));
+        losses.extend(
+            dangling.sentence("{} of the inputs are computed by nothing in the file and were left out: {}"),
+        );
         losses.extend(closing.sentence(
-            "of the inputs close circles of operators that wait for one another, and were left out",
+            "{} of the inputs close circles of operators that wait for one another, and were left out: {}",
         ));
         losses.extend(
-            self.renamed.sentence("of the names stood twice in the file and were changed or left out"),
+            self.renamed.sentence("{} of the names stood twice in the file and were changed or left out: {}"),
         );
         let opset_import = domains
             .iter()

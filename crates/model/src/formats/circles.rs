@@ -138,7 +138,7 @@ mod tests {
         let taken = open(&mut graph);
         let inputs: Vec<&[String]> = graph.iter().map(|node| &node.input[..]).collect();
         assert_eq!(inputs, [&["n2"][..], &["x", ""], &["n1"], &["", "n0"]]);
-        assert_eq!(taken.sentence("were taken").as_deref(), Some("2 were taken: n2 of n1, n3 of n3"));
+        assert_eq!(taken.sentence("{} were taken: {}").as_deref(), Some("2 were taken: n2 of n1, n3 of n3"));
     }
 
     proptest! {
@@ -150,7 +150,7 @@ mod tests {
             let mut graph: Vec<NodeProto> =
                 inputs.iter().enumerate().map(|(place, names)| node(&format!("n{place}"), names)).collect();
             let before = graph.clone();
-            let told = open(&mut graph).sentence("taken");
+            let told = open(&mut graph).sentence("{} taken: {}");
             let mut order = Order::of(&graph);
             order.run();
             prop_assert!(order.first_waiting().is_none());

@@ -184,7 +184,7 @@ impl Writer {
                 self.end(&open);
             }
         }
-        (self.out, self.odd.sentence("of the values are none of their field's kind and were left out"))
+        (self.out, self.odd.sentence("{} of the values are none of their field's kind and were left out: {}"))
     }
 }
 

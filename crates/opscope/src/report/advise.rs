@@ -30,7 +30,7 @@ pub struct Shown {
 /// The findings as text. `model` is what commands are to be applied to.
 pub fn to_text(subject: &Subject<'_>, report: &Report, model: Option<&Path>, shown: Shown) -> String {
     let mut text = String::new();
-    let mut facts = vec![say!("{} rules", report.asked), say!("target {}", subject.target.name())];
+    let mut facts = vec![say!("{} rules", report.asked), say!("target {}", word(subject.target.name()))];
     if subject.total.0 > 0 {
         facts.insert(0, say!("{} in operators", units::duration(subject.total)));
     }

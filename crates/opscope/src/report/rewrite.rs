@@ -93,7 +93,7 @@ pub fn to_text(path: &Path, rewritten: &Rewritten, found: Option<Agreement>, nam
 }
 
 fn times(count: usize) -> String {
-    if count == 1 { "once".to_owned() } else { say!("{count} times") }
+    if count == 1 { word("once").to_owned() } else { say!("{count} times") }
 }
 
 /// The same for programs.

@@ -141,7 +141,7 @@ fn fate(step: &Step) -> (&'static str, String) {
 
 /// A speed-up as people read it: `1.62x (1.58 to 1.66)`.
 fn speedup_text(interval: Interval) -> String {
-    format!("{:.3}x ({:.3} to {:.3})", interval.median, interval.low, interval.high)
+    say!("{:.3}x ({:.3} to {:.3})", interval.median, interval.low, interval.high)
 }
 
 /// The report as Markdown.

@@ -226,16 +226,17 @@ impl Network {
         if self.in_training > 0 {
             provenance.state("in training", "training_layers", StatedValue::Count(self.in_training as u64));
         }
-        provenance
-            .losses
-            .extend(self.unsized_layers.sentence("of the layers make blobs whose sizes are not known here"));
-        provenance
-            .losses
-            .extend(self.renamed.sentence("of the layers have the name of another and got one of their own"));
+        provenance.losses.extend(
+            self.unsized_layers.sentence("{} of the layers make blobs whose sizes are not known here: {}"),
+        );
+        provenance.losses.extend(
+            self.renamed.sentence("{} of the layers have the name of another and got one of their own: {}"),
+        );
         if self.untyped > 0 {
-            let text =
-                "of the layers state no type; Caffe's upgrade_net_proto_text brings such networks up to date";
-            provenance.losses.push(format!("{} {text}", self.untyped));
+            provenance.losses.push(format!(
+                "{} of the layers state no type; Caffe's upgrade_net_proto_text brings such networks up to date",
+                self.untyped
+            ));
         }
         let (mut proto, mut provenance) = self.assembly.finish(&[("", OPSET), (DOMAIN, 1)]);
         proto.producer_name = Some("Caffe".to_owned());

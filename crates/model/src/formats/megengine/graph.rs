@@ -305,10 +305,12 @@ impl<'b> Reader<'b> {
     pub fn finish(mut self, kind: ModelKind) -> ReadModel {
         let losses = &mut self.assembly.provenance.losses;
         losses.extend(self.uncounted.sentence(
-            "of the operators and outputs stand at or behind one that makes nobody knows how many values, so that \
-             their values aren't known",
+            "{} of the operators and outputs stand at or behind one that makes nobody knows how many values, so that \
+             their values aren't known: {}",
         ));
-        losses.extend(self.unknown.sentence("of the operators are of types whose names aren't known here"));
+        losses.extend(
+            self.unknown.sentence("{} of the operators are of types whose names aren't known here: {}"),
+        );
         if self.unread > 0 {
             losses.push(format!("{} of the operators and tensors can't be read", self.unread));
         }

@@ -126,12 +126,11 @@ pub(super) fn assemble<'b>(
         losses.push(format!("{left} of the graphs are run by nothing that was read, and were left out"));
     }
     losses.extend(unconnected.sentence(
-        "of the graphs are those of conditions and loops, and stand beside the operator that runs them",
+        "{} of the graphs are those of conditions and loops, and stand beside the operator that runs them: {}",
     ));
-    losses
-        .extend(beside.sentence(
-            "of the graphs are run by operators that the file doesn't name, and stand beside them",
-        ));
+    losses.extend(beside.sentence(
+        "{} of the graphs are run by operators that the file doesn't name, and stand beside them: {}",
+    ));
     Ok(assembly)
 }
 

@@ -355,13 +355,13 @@ impl Reader {
     pub fn losses(&self) -> Vec<String> {
         let told = [
             self.outside.sentence(
-                "of the constants lie outside of the .bin file or have another length than their sizes need, as when \
-                 it is that of another model or cut off",
+                "{} of the constants lie outside of the .bin file or have another length than their sizes need, as when \
+                 it is that of another model or cut off: {}",
             ),
-            self.renamed.sentence("of the layers have the name of another and got one of their own"),
+            self.renamed.sentence("{} of the layers have the name of another and got one of their own: {}"),
             self.repeated_ids
-                .sentence("of the layers have the number of another; edges lead to the last of them"),
-            self.unconnected.sentence("of the edges lead from or to nothing"),
+                .sentence("{} of the layers have the number of another; edges lead to the last of them: {}"),
+            self.unconnected.sentence("{} of the edges lead from or to nothing: {}"),
         ];
         told.into_iter().flatten().collect()
     }

@@ -94,7 +94,9 @@ pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     network.state();
     let kept = std::mem::take(&mut network.kept);
     let losses = &mut network.assembly.provenance.losses;
-    losses.extend(kept.sentence("of the operators have no like in ONNX; sizes behind them are not known"));
+    losses.extend(
+        kept.sentence("{} of the operators have no like in ONNX; sizes behind them are not known: {}"),
+    );
     let domains = [("", OPSET), (DOMAIN, 1), (map::MICROSOFT, 1)];
     let (mut proto, provenance) = network.assembly.finish(&domains);
     proto.producer_name = Some("TensorFlow".to_owned());
@@ -173,11 +175,10 @@ fn assemble(network: &mut Network, mut nodes: Vec<Node<'_>>, file: &Bytes) -> Re
         }
     }
     let losses = &mut network.assembly.provenance.losses;
-    losses.extend(twice.sentence("of the nodes have the name of another and were left out"));
-    losses.extend(
-        circles
-            .sentence("of the values lead back in loops, which a graph here can't have, and were left out"),
-    );
+    losses.extend(twice.sentence("{} of the nodes have the name of another and were left out: {}"));
+    losses.extend(circles.sentence(
+        "{} of the values lead back in loops, which a graph here can't have, and were left out: {}",
+    ));
     Ok(())
 }
 

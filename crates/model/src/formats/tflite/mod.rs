@@ -159,7 +159,7 @@ impl<'b> Reading<'b> {
             net.output(tensor)?;
         }
         let losses = &mut net.assembly.provenance.losses;
-        losses.extend(unreadable.sentence("of the operators cannot be read"));
+        losses.extend(unreadable.sentence("{} of the operators cannot be read: {}"));
         Ok((count > 0).then_some(net))
     }
 

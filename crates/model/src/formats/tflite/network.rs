@@ -319,13 +319,13 @@ impl<'b> Network<'b> {
     pub fn tell(&mut self) {
         let losses = &mut self.assembly.provenance.losses;
         losses.extend(
-            self.missing.sentence("of the inputs are of tensors that nothing made before, and were left out"),
+            self.missing
+                .sentence("{} of the inputs are of tensors that nothing made before, and were left out: {}"),
         );
-        losses.extend(
-            self.unfit
-                .sentence("of the weights have less or more data than their sizes say, which was left out"),
-        );
-        losses.extend(self.twice.sentence("of the tensors are made twice; the first time counts"));
+        losses.extend(self.unfit.sentence(
+            "{} of the weights have less or more data than their sizes say, which was left out: {}",
+        ));
+        losses.extend(self.twice.sentence("{} of the tensors are made twice; the first time counts: {}"));
     }
 }
 

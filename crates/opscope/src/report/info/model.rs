@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use opscope_model::parts::{Parts, PlaceOfData, Stored, place_of_data};
 use opscope_model::proto::{TensorProto, data_type_from_onnx};
 use opscope_model::{Bindings, Dim, Model, ModelKind, Provenance, Shapes, StatedValue, element_count};
-use opscope_say::{say, word};
+use opscope_say::{say, sentence, word};
 use opscope_trace::units;
 use serde_json::json;
 
@@ -76,7 +76,7 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     origins(model, facts);
     missing_sizes(model, shapes, facts);
     if let Err(error) = model.check_external_data() {
-        facts.missing.push(say!("weights: {error}"));
+        facts.missing.push(say!("weights: {}", sentence(&error.to_string())));
     }
 }
 
@@ -241,7 +241,7 @@ fn stated(model: &Model, facts: &mut Facts) {
         facts.losses = provenance
             .losses
             .iter()
-            .map(|loss| format!("{} {}\n", label("lost", 10), printable(loss)))
+            .map(|loss| format!("{} {}\n", label("lost", 10), printable(&sentence(loss))))
             .collect();
     }
     let losses = losses_of_model(model);
