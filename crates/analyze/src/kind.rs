@@ -111,7 +111,7 @@ pub struct WantedType<'t> {
 }
 
 impl<'t> WantedType<'t> {
-    /// What users wrote.
+    /// The word that users wrote.
     pub fn new(text: &'t str) -> Self {
         let printed = text.split(" (").next().unwrap_or(text);
         let is_fused = printed.contains(" + ");

@@ -47,7 +47,7 @@ pub fn of(
     gaps
 }
 
-/// What is left of spans of time, each of which counts once, without those in which something else ran. All are start and
+/// The rest of spans of time, each of which counts once, without those in which something else ran. All are start and
 /// end, by start.
 pub fn without(spans: impl IntoIterator<Item = (i64, i64)>, others: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut others = others.iter().copied().peekable();

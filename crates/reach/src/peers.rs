@@ -169,7 +169,7 @@ fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32,
 /// Transfers that can be compared: use, type, size, members, hosts spanned.
 pub type TailClass = (Role, CollectiveType, Size, u32, usize);
 
-/// What a transfer carries.
+/// The amount that a transfer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Size {
     /// Its bytes, in eighths of a power of two.

@@ -28,7 +28,7 @@ pub struct Also {
 pub struct Other {
     /// The event.
     pub event: u32,
-    /// What the rank had to do behind it beyond its peers, in nanoseconds.
+    /// The rank's work behind it beyond that of its peers, in nanoseconds.
     pub beyond_ns: f32,
     /// The typical work behind it, in nanoseconds.
     pub typical_ns: f64,

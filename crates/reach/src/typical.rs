@@ -1,4 +1,4 @@
-//! What is typical of values, and from how many on that can be told.
+//! Typical values, and from how many on they can be told.
 
 use crate::clocks::median;
 

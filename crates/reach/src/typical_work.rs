@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::slots::{Place, Slots};
 use crate::typical::{least, typical};
 
-/// What is typical of the work before each event.
+/// The typical work before each event.
 #[derive(Clone, Debug, Default)]
 pub struct TypicalWork {
     /// Its length in nanoseconds.

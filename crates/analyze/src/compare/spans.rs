@@ -95,7 +95,7 @@ impl Sum {
         }
     }
 
-    /// Those of one of so many inferences, or of one of all.
+    /// The figures of one of so many inferences, or of one of all.
     fn figures(self, inferences: Option<usize>) -> Figures {
         let all = self.all.count.max(1);
         let of_one = |time: i128, parts: u64| Nanoseconds((time / i128::from(parts)) as i64);

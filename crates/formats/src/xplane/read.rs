@@ -145,7 +145,7 @@ impl TasksOfKinds {
     }
 }
 
-/// What tells an operator from others: its name and type, and the module and program that it is of. Of one that no event
+/// The facts by which operators are told apart: its name and type, and the module and program that it is of. Of one that no event
 /// names as an HLO, the module is the whole name of its events' kind, which has its shapes.
 #[derive(PartialEq, Eq, Hash)]
 struct OperatorKey {

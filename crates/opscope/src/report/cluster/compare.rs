@@ -130,7 +130,7 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
 
 /// The ranks of a run, and how its work is divided among them.
 struct Side {
-    /// Those that were recorded, by their numbers.
+    /// The recorded ranks, by their numbers.
     ranks: BTreeSet<u32>,
     /// How many there are with those that weren't.
     count: usize,
