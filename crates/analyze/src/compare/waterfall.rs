@@ -6,7 +6,7 @@
 
 use opscope_trace::Nanoseconds;
 
-use super::{ChangeFamily, Comparison, Group};
+use super::{Basis, ChangeFamily, Comparison, Group};
 
 /// A step of the way.
 #[derive(Clone, Debug, PartialEq)]
