@@ -94,7 +94,7 @@ pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
     };
     let (one, other) = (plain(op_type), plain(other));
     let knows_both = |spellings: &&[&str]| spellings.contains(&&*one) && spellings.contains(&&*other);
-    one == other && !one.is_empty() || SPELLINGS.iter().any(|spellings| knows_both(&spellings))
+    one == other && !one.is_empty() || SPELLINGS.iter().any(knows_both)
 }
 
 /// The first of the types that were fused, into which the others were taken.

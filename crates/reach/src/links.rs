@@ -46,6 +46,9 @@ pub struct SlowLink {
 /// Pairs that can be compared: kind of link, type, members, size of all that was carried in powers of two.
 type Class = (Transport, CollectiveType, usize, i32);
 
+/// A directed pair that a group uses: sender, receiver, group.
+type UseOfPair = (usize, usize, u32);
+
 /// The fewest pairs of a class that are compared.
 const FEWEST: usize = 4;
 
@@ -75,7 +78,7 @@ pub struct Compared {
 /// The bandwidth of each use of a directed pair beside those of its like: kind by kind, and within a kind by sender
 /// and receiver.
 pub fn compare(run: &Run) -> Vec<Compared> {
-    let mut classes: BTreeMap<Class, BTreeMap<(usize, usize, u32), (f64, f64)>> = BTreeMap::new();
+    let mut classes: BTreeMap<Class, BTreeMap<UseOfPair, (f64, f64)>> = BTreeMap::new();
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
         let members = run.groups[group as usize].size() as usize;
         let class = (transport, kind, members, bytes.log2().round() as i32);

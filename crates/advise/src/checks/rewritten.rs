@@ -187,7 +187,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("n.xml"), text).unwrap();
         std::fs::write(folder.join("n.bin"), [1f32.to_le_bytes(); 16].concat()).unwrap();
-        let model = Model::load(&folder.join("n.xml")).unwrap();
+        let model = Model::load(folder.join("n.xml")).unwrap();
         let subject = Subject::new(None, Some(&model), None);
         let rewrites = subject.rewrites.as_ref().unwrap();
         assert_eq!(rewrites.matches("G03", |_| None).len(), 1, "as ONNX would have it");

@@ -539,8 +539,8 @@ fn only_the_largest_input_that_can_be_padded_tells_of_rows() {
         trace.operators.set(operator, Operator { first_input, input_count: inputs.len() as u32, ..row });
         of(profile)
     };
-    let (weights, step): ((DataType, &[i64]), (DataType, &[i64])) =
-        ((DataType::Float32, &[4, 1024]), (DataType::Int64, &[1]));
+    let weights: (DataType, &[i64]) = (DataType::Float32, &[4, 1024]);
+    let step: (DataType, &[i64]) = (DataType::Int64, &[1]);
     let odd: (DataType, &[i64]) = (DataType::Float32, &[8, 1025]);
     assert!(!rows(&[weights, step]).finds("A27") && !rows(&[step]).finds("A27"));
     assert!(rows(&[weights, odd]).finds("A27") && rows(&[odd, weights]).finds("A27"));

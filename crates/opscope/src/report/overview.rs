@@ -275,7 +275,7 @@ mod tests {
             )
         };
         let (text, json) = of_inference(10_500_000);
-        assert!(text.contains("inference 10.5 ms, as the profile states it\n"), "{text}");
+        assert!(text.contains(" 10.5 ms, as the profile states it\n"), "{text}");
         assert_eq!(json, 10_500_000);
         let (text, json) = of_inference(9_000_000);
         assert!(!text.contains("states") && json.is_null(), "{text}");
