@@ -228,10 +228,15 @@ fn is_called(trace: &Trace, task: TaskId, what: &str) -> bool {
         || leading_type(op_type).eq_ignore_ascii_case(what)
 }
 
-/// As [`is_called`], in any engine's spelling of the type.
+/// As [`is_called`], in any engine's spelling of the type. Timelines that tell no types have names of these with the
+/// operators' numbers behind (`Conv2D_9`).
 fn is_like(trace: &Trace, task: TaskId, what: &str) -> bool {
     let (_, op_type, _) = names(trace, task);
-    is_called(trace, task, what) || is_spelling_of(op_type, what)
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unnumbered = op_type.rsplit_once('_').filter(|(_, number)| is_number(number));
+    is_called(trace, task, what)
+        || is_spelling_of(op_type, what)
+        || unnumbered.is_some_and(|(op_type, _)| is_spelling_of(op_type, what))
 }
 
 /// Applies an edit; how many operators it touched, and their time before it.
@@ -476,6 +481,8 @@ mod tests {
         for what in ["Conv", "convolution", "CONV_2D", "relu"] {
             assert_eq!(removed(what).unwrap().edits[0].0, 1, "{what}");
         }
+        let numbered = profile(&[("Conv2D_9", 0, 0, 100, "", ""), ("Relu_1", 0, 100, 20, "", "")]);
+        assert_eq!(predict(&numbered, &[Edit::Remove("Conv2D".to_owned())]).unwrap().edits[0].0, 1);
         for what in ["Conv3D", "conv10", "Convert", "ConvTranspose", "relu1", "Relu6"] {
             let error = removed(what).unwrap_err();
             assert!(matches!(error, EditError::NoMatch { words, .. } if words == [what]), "{what}");

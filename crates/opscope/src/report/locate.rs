@@ -212,9 +212,15 @@ fn spoken(unit: ExecutionUnit) -> &'static str {
     }
 }
 
+/// Whether operators are of several models, which then tell them apart; otherwise forms of a profile name one model
+/// by its number or its name.
+fn are_of_several(locations: &[Location]) -> bool {
+    locations.iter().any(|location| location.model != locations[0].model)
+}
+
 fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) -> String {
-    let are_of_several = locations.iter().any(|location| location.model != locations[0].model);
-    let model = are_of_several.then(|| TableColumn::text("model"));
+    let several = are_of_several(locations);
+    let model = several.then(|| TableColumn::text("model"));
     let columns = [
         TableColumn::text("unit"),
         TableColumn::number("tasks"),
@@ -241,7 +247,7 @@ fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) 
             list(streams.collect()),
             list(numbers.map(u64::from).collect()),
         ];
-        table.row(named.into_iter().chain(are_of_several.then_some(model)).chain(cells));
+        table.row(named.into_iter().chain(several.then_some(model)).chain(cells));
     }
     format!("{}{}", table.to_text(width), not_shown(locations.len().saturating_sub(top)))
 }
@@ -294,7 +300,7 @@ fn matches_json(trace: &Trace, matches: &OperatorMatches) -> Value {
         json!({
             "operator": trace.strings.get(location.name),
             "type": trace.strings.get(location.op_type),
-            "model": model_name(trace, location),
+            "model": are_of_several(&matches.locations).then(|| model_name(trace, location)),
             "unit": location.unit.name(),
             "time_ns": location.time.0,
             "share": location.share,

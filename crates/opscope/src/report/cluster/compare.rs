@@ -64,15 +64,19 @@ struct Row {
     before: Option<f64>,
     after: Option<f64>,
     difference: Option<Difference>,
+    /// A mean step of A.
+    step_ns: f64,
 }
 
-/// The least change that is told, as a share: less would show as none.
+/// The least change that is told, as a share of the figure itself and of a step: less would show as none.
 const LEAST_CHANGE: f64 = 5e-4;
 
 impl Row {
     fn verdict(&self) -> &'static str {
         let both = self.before.zip(self.after);
-        if both.is_some_and(|(before, after)| (after - before).abs() < LEAST_CHANGE * before) {
+        let least = |before: f64| LEAST_CHANGE * before.max(self.step_ns);
+        let is_small = both.is_some_and(|(before, after)| (after - before).abs() < least(before));
+        if is_small && self.difference.is_some() {
             return "within_noise";
         }
         match (&self.difference, self.before.is_some(), self.after.is_some()) {
@@ -103,17 +107,20 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     let mut subjects: Vec<Subject> = a.keys().chain(b.keys()).copied().collect();
     subjects.sort_unstable();
     subjects.dedup();
+    let mean =
+        |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    let steps_of_a: Vec<f64> =
+        a.get(&Subject::Step).map(|it| it.values().copied().collect()).unwrap_or_default();
+    let step_ns = mean(&steps_of_a).unwrap_or_default();
     let row = |subject: Subject| {
         let values = |samples: &Samples| -> Vec<f64> {
             samples.get(&subject).map(|it| it.values().copied().collect()).unwrap_or_default()
         };
         let (before, after) = (values(&a), values(&b));
-        let mean =
-            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
         let durations =
             |values: &[f64]| values.iter().map(|it| Nanoseconds(it.round() as i64)).collect::<Vec<_>>();
         let difference = Difference::of(&durations(&before), &durations(&after));
-        Row { subject, before: mean(&before), after: mean(&after), difference }
+        Row { subject, before: mean(&before), after: mean(&after), difference, step_ns }
     };
     let mut rows: Vec<Row> = subjects.into_iter().map(row).collect();
     // The step and its parts first, in their order; then what changed most.
