@@ -256,7 +256,13 @@ fn table(trace: &Trace, locations: &[Location], top: usize, width: Option<u16>) 
 fn model_name(trace: &Trace, location: &Location) -> Option<String> {
     let model = trace.models.get(location.model?);
     let name = trace.strings.get(model.name);
-    Some(if name.is_empty() { model.number.to_string() } else { name.to_owned() })
+    // Some forms name a model without a name by its number.
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+    Some(match (is_number, name) {
+        (true, "") => format!("model {}", model.number),
+        (true, number) => format!("model {number}"),
+        (false, name) => name.to_owned(),
+    })
 }
 
 fn stream_number(trace: &Trace, task: TaskId) -> Option<u64> {
