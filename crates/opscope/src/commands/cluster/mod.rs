@@ -150,7 +150,6 @@ fn described(stage: Stage) -> String {
     }
 }
 
-/// Whether the run passes a limit, given as a share of the step.
 /// Refuses a command behind options, which clap takes for a folder.
 fn refuse_command(inputs: &[&Path]) -> Result<(), UsageError> {
     let word = inputs.first().filter(|path| !path.exists()).and_then(|path| path.to_str());
@@ -163,6 +162,7 @@ fn refuse_command(inputs: &[&Path]) -> Result<(), UsageError> {
     }
 }
 
+/// Whether the run passes a limit, given as a share of the step.
 fn judge(findings: &Findings, limit: f64) -> Exit {
     let costs = &findings.costs;
     let lost = (costs.step_ns - costs.reachable_ns) / costs.step_ns;
