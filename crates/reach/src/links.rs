@@ -103,52 +103,60 @@ pub fn compare(run: &Run) -> Vec<Compared> {
     compared
 }
 
-/// By group and operation, the share of its transfers' time that is left without its slow links. All links of a group
-/// work at a time, so that the one that takes longest of the others, whatever kind of link it is, is what remains.
-pub fn relief(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), f64> {
-    let mut uses: BTreeMap<(u32, CollectiveType), (f64, f64)> = BTreeMap::new();
-    for it in compared {
-        let longest = uses.entry((it.group, it.kind)).or_insert((0.0, 0.0));
-        let of_its = if it.is_slow { &mut longest.0 } else { &mut longest.1 };
-        *of_its = of_its.max(it.time_ns);
-    }
-    uses.retain(|_, (slow, other)| *other > 0.0 && slow > other);
-    uses.into_iter().map(|(of, (slow, other))| (of, other / slow)).collect()
-}
-
-/// A group's use of its links in one operation, several of which are slow. All links of a group work at a time.
+/// A group's use of its links in one operation, some of which are slow. All links of a group work at a time, so that the one
+/// that takes longest, whatever kind of link it is, is how long they take.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowUses {
     /// The slow links, by sender and receiver, and how long they were used in nanoseconds.
     slow: Vec<((usize, usize), f64)>,
-    /// How long the longest would be used if all were as their like.
+    /// How long the longest of the others was used.
+    others_ns: f64,
+    /// How long the longest of all would be used if all were as their like.
     healthy_ns: f64,
 }
 
 impl SlowUses {
+    fn add(&mut self, it: &Compared) {
+        let typical = it.typical.filter(|_| it.is_slow);
+        let healthy_ns = typical.map_or(it.time_ns, |typical| it.time_ns * it.bandwidth / typical);
+        self.healthy_ns = self.healthy_ns.max(healthy_ns);
+        match it.is_slow {
+            true => self.slow.push(((it.src, it.dst), it.time_ns)),
+            false => self.others_ns = self.others_ns.max(it.time_ns),
+        }
+    }
+
+    /// Whether several links are slow.
+    pub fn has_several(&self) -> bool {
+        self.slow.iter().any(|(pair, _)| *pair != self.slow[0].0)
+    }
+
+    /// How long the longest of some slow links was used.
+    fn longest_of(&self, is_meant: impl Fn((usize, usize)) -> bool) -> f64 {
+        self.slow.iter().filter(|(pair, _)| is_meant(*pair)).map(|(_, time)| *time).fold(0.0, f64::max)
+    }
+
+    /// The share of the transfers' time that is left without the slow links; `None` where no other tells it, or takes longer.
+    pub fn left(&self) -> Option<f64> {
+        let slow = self.longest_of(|_| true);
+        (self.others_ns > 0.0 && slow > self.others_ns).then(|| self.others_ns / slow)
+    }
+
     /// The share of all that is lost by slow links which isn't once some of them are as their like.
     pub fn relief(&self, is_repaired: impl Fn((usize, usize)) -> bool) -> f64 {
-        let longest = |times: &mut dyn Iterator<Item = f64>| times.fold(self.healthy_ns, f64::max);
-        let all = longest(&mut self.slow.iter().map(|(_, time)| *time));
-        let left =
-            longest(&mut self.slow.iter().filter(|(pair, _)| !is_repaired(*pair)).map(|(_, time)| *time));
+        let all = self.longest_of(|_| true).max(self.healthy_ns);
+        let left = self.longest_of(|pair| !is_repaired(pair)).max(self.healthy_ns);
         if all > self.healthy_ns { (all - left) / (all - self.healthy_ns) } else { 1.0 }
     }
 }
 
-/// The uses of links by groups and operations that have several slow ones.
-pub fn several_slow(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), SlowUses> {
+/// The uses of links by group and operation that have slow ones.
+pub fn slow_uses(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), SlowUses> {
     let mut uses: BTreeMap<(u32, CollectiveType), SlowUses> = BTreeMap::new();
     for it in compared {
-        let of_group = uses.entry((it.group, it.kind)).or_default();
-        let typical = it.typical.filter(|_| it.is_slow);
-        let healthy = typical.map_or(it.time_ns, |typical| it.time_ns * it.bandwidth / typical);
-        of_group.healthy_ns = of_group.healthy_ns.max(healthy);
-        if it.is_slow {
-            of_group.slow.push(((it.src, it.dst), it.time_ns));
-        }
+        uses.entry((it.group, it.kind)).or_default().add(it);
     }
-    uses.retain(|_, it| it.slow.iter().any(|(pair, _)| *pair != it.slow[0].0));
+    uses.retain(|_, it| !it.slow.is_empty());
     uses
 }
 

@@ -11,7 +11,7 @@ use opscope_columns::Column;
 use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
-use crate::links::{SlowLink, SlowUses, compare, relief, several_slow, slow_links};
+use crate::links::{SlowLink, SlowUses, compare, slow_links, slow_uses};
 use crate::predecessors::{Also, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
@@ -42,8 +42,8 @@ pub struct Peers {
     pub tail: Column<f64>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
-    /// The uses of links by groups, as indices, several of whose links are slow.
-    pub several_slow: BTreeMap<(u32, CollectiveType), SlowUses>,
+    /// The uses of links by groups, as indices, some of whose links are slow.
+    pub slow_uses: BTreeMap<(u32, CollectiveType), SlowUses>,
     /// Groups that lack a rank and have slow transfers, by their indices, and how many times as long as those of their
     /// like these take.
     pub slow_groups: BTreeMap<u32, f64>,
@@ -72,12 +72,12 @@ pub fn find(run: &mut Run) -> Peers {
     peers.tail = typical_tails(run, &classes);
     let compared = compare(run);
     peers.slow_links = slow_links(run, &compared);
-    peers.several_slow = several_slow(&compared);
-    let relief = relief(&compared);
-    without_slow_links(run, &relief, &classes, &mut peers.tail);
+    peers.slow_uses = slow_uses(&compared);
+    without_slow_links(run, &peers.slow_uses, &classes, &mut peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
     let times = |instance: &Instance| {
-        let by_link = relief.get(&(instance.group, run.first_of(instance).kind)).map(|share| 1.0 / share);
+        let uses = peers.slow_uses.get(&(instance.group, run.first_of(instance).kind));
+        let by_link = uses.and_then(SlowUses::left).map(|share| 1.0 / share);
         by_link.or_else(|| peers.slow_groups.get(&instance.group).copied()).unwrap_or(1.0)
     };
     let tails: Column<f64> =
@@ -263,11 +263,13 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
 /// they take without it: to the share that is left of them.
 fn without_slow_links(
     run: &Run,
-    shares: &BTreeMap<(u32, CollectiveType), f64>,
+    uses: &BTreeMap<(u32, CollectiveType), SlowUses>,
     classes: &[TailClass],
     tails: &mut [f64],
 ) {
-    let share = |instance: &Instance| shares.get(&(instance.group, run.first_of(instance).kind));
+    let share = |instance: &Instance| {
+        uses.get(&(instance.group, run.first_of(instance).kind)).and_then(SlowUses::left)
+    };
     let mut others: HashMap<TailClass, BTreeSet<u32>> = HashMap::new();
     for (instance, class) in run.instances.iter().zip(classes) {
         let of_class = others.entry(*class).or_default();

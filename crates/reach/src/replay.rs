@@ -215,7 +215,7 @@ fn relieved(peers: &Peers, scenarios: &[Scenario]) -> BTreeMap<(u32, CollectiveT
     if scenarios.iter().all(|it| it.links == Choice::None) {
         return found;
     }
-    for (&(group, kind), uses) in &peers.several_slow {
+    for (&(group, kind), uses) in peers.slow_uses.iter().filter(|(_, uses)| uses.has_several()) {
         let mut shares = [0.0; LANES];
         for (share, scenario) in shares.iter_mut().zip(scenarios) {
             *share = match scenario.links {
