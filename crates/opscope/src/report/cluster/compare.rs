@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::exported;
 use super::screen::losses;
-use super::{milliseconds, whole};
+use super::{listed, milliseconds, whole};
 use crate::report::count;
 use crate::report::envelope::Envelope;
 use crate::report::table::{Table, TableColumn};
@@ -164,8 +164,8 @@ impl Side {
 
     /// The ranks that the other side lacks.
     fn beside(&self, other: &Self) -> Option<String> {
-        let own: Vec<String> = self.ranks.difference(&other.ranks).map(u32::to_string).collect();
-        (!own.is_empty()).then(|| own.join(", "))
+        let own: Vec<u32> = self.ranks.difference(&other.ranks).copied().collect();
+        (!own.is_empty()).then(|| listed(&own))
     }
 }
 
