@@ -37,8 +37,9 @@ impl Mutator {
         // One change is often the best; many together lead farther away.
         for _ in 0..1 << self.random.u32(..4) {
             changed = self.change_once(content, &changed, other);
+            // Not only at the end: each change may repeat all there is, and eight in a row would take all memory.
+            changed.truncate(LARGEST);
         }
-        changed.truncate(LARGEST);
         changed
     }
 
