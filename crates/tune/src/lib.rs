@@ -1,6 +1,6 @@
 //! The loops that both run models and change or judge them.
 //!
-//! - [`interleaved`] times two prepared models in turn, so that a drifting machine speed cancels out,
+//! - [`interleaved`] times two models in turn, so that a drifting machine speed cancels out,
 //!   and [`Pairs`] says how much faster one is, with a confidence interval.
 //! - [`compare`] says how well two models' outputs agree; [`InputSets`] runs one on several inputs.
 //! - [`tune`] rewrites a model step by step, and keeps what wins.
@@ -15,7 +15,7 @@
 //! let pairs = Pairs {
 //!     a: times([100, 103, 111, 120, 131, 140, 152, 160]),
 //!     b: times([80, 83, 88, 97, 104, 112, 121, 129]),
-//!     interrupted: false,
+//!     ..Pairs::default()
 //! };
 //! assert_eq!(pairs.verdict(0.99), Verdict::Faster);
 //! assert!(pairs.speedup(0.99).is_some_and(|speed| speed.low > 1.2));
@@ -40,6 +40,6 @@ mod tuned;
 pub use agreement::{Agreement, Incomparable, compare, compare_tensors};
 pub use check::{InputSets, Outputs, agreement};
 pub use engine_agreement::EngineAgreement;
-pub use interleaved::{Budget, Interval, Pairs, Verdict, interleaved};
+pub use interleaved::{Budget, Interval, Pairs, Preparing, Verdict, interleaved};
 pub use tune::{Progress, TuneError, TuneOptions, tune};
 pub use tuned::{Attempt, Comparison, Fate, Step, Tuned};

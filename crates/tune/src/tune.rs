@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opscope_model::{LoadError, Model};
 use opscope_rewrite::{Application, Exactness, Info, Rewrite, RewriteError, rewrite};
-use opscope_run::{Engine, EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare};
+use opscope_run::{EngineKind, EngineOptions, InputRequest, Interrupt, RunClock, RunError, prepare};
 use opscope_trace::Nanoseconds;
 
 use crate::check::{InputSets, Outputs, agreement};
@@ -78,9 +78,8 @@ pub enum Progress<'a> {
     Step(&'a Step),
 }
 
-/// A model that is ready to be measured, with its outputs for all sets of inputs.
+/// A model that may be measured, with its outputs for all sets of inputs.
 struct Contender {
-    engine: Box<dyn Engine>,
     model: Arc<Model>,
     outputs: Vec<Outputs>,
     /// Whether a lossy rewrite is part of it.
@@ -99,7 +98,8 @@ struct Tuner<'a> {
 
 /// Tunes a model: tries each rewrite on the best model so far, checks its outputs against the original's,
 /// measures both in turn, and keeps what wins beyond the noise. In the end, all rewrites together are
-/// tried, because some pay only together.
+/// tried, because some pay only together; and what was kept is measured once more against the original,
+/// and withdrawn where it doesn't win then.
 ///
 /// # Errors
 /// When the model can't be fed or run, when the engines disagree about it, or when a rewrite is faulty.
@@ -139,7 +139,8 @@ pub fn tune(
         engine_version,
         interrupted: false,
     };
-    let original = Contender { engine, model, outputs: expected.clone(), lossy: false };
+    drop(engine);
+    let original = Contender { model, outputs: expected.clone(), lossy: false };
     let tuner = Tuner { options, sets, expected, clock, interrupt, progress };
     match tuner.run(original, &mut tuned) {
         Err(TuneError::Run(RunError::Interrupted)) => tuned.interrupted = true,
@@ -151,9 +152,9 @@ pub fn tune(
 
 impl Tuner<'_> {
     fn run(mut self, original: Contender, tuned: &mut Tuned) -> Result<(), TuneError> {
-        let (mut original, mut best) = (original, None::<Contender>);
+        let mut best = None::<Contender>;
         for &one in &self.options.rewrites {
-            let against = best.as_mut().unwrap_or(&mut original);
+            let against = best.as_ref().unwrap_or(&original);
             let base = Arc::clone(&against.model);
             if let Some(winner) = self.attempt(Attempt::One(one.info()), &[one], &base, against, tuned)? {
                 tuned.kept.push(one.info());
@@ -164,7 +165,7 @@ impl Tuner<'_> {
         let all = self.options.rewrites.iter().copied();
         let usable: Vec<_> = all.filter(|one| may_come_again(one.info(), &tuned.steps)).collect();
         let (from, all) = (Arc::clone(&original.model), usable.iter().map(|one| one.info()).collect());
-        let against = best.as_mut().unwrap_or(&mut original);
+        let against = best.as_ref().unwrap_or(&original);
         if let Some(winner) = self.attempt(Attempt::Together(all), &usable, &from, against, tuned)? {
             if let Some(Step { attempt: Attempt::Together(infos), .. }) = tuned.steps.last() {
                 tuned.kept.clone_from(infos);
@@ -172,14 +173,19 @@ impl Tuner<'_> {
             tuned.model = Some(winner.model.proto().clone());
             best = Some(winner);
         }
-        let Some(mut best) = best else { return Ok(()) };
+        let Some(best) = best else { return Ok(()) };
         (self.progress)(Progress::Begin("the tuned model against the original"));
-        let pairs = self.measure(&mut original, &mut best)?;
+        let pairs = self.measure(&original, &best)?;
         let agreement = agreement(&self.expected, &best.outputs);
         let speedup = pairs.speedup(self.options.confidence);
         if let (Some(speedup), Some(medians), Ok(agreement)) = (speedup, pairs.medians(), agreement) {
             tuned.original = medians.0;
             tuned.result = Some(Comparison { speedup, medians, pairs: pairs.len(), agreement });
+        }
+        // Of many steps, one may win by chance; this measurement is of those that did, all at once.
+        if pairs.verdict(self.options.confidence) != Verdict::Faster {
+            tuned.model = None;
+            tuned.kept.clear();
         }
         Ok(())
     }
@@ -190,7 +196,7 @@ impl Tuner<'_> {
         mut attempt: Attempt,
         rewrites: &[&'static dyn Rewrite],
         base: &Model,
-        best: &mut Contender,
+        best: &Contender,
         tuned: &mut Tuned,
     ) -> Result<Option<Contender>, TuneError> {
         let opset = self.options.opset.filter(|version| base.opset_version("") != Some(*version));
@@ -235,17 +241,14 @@ impl Tuner<'_> {
     fn judge(
         &mut self,
         model: Arc<Model>,
-        best: &mut Contender,
+        best: &Contender,
         step: &mut Step,
     ) -> Result<Option<Contender>, TuneError> {
         let options = &self.options.engine;
         let prepared = prepare(Arc::clone(&model), self.sets.own(), options, self.clock);
-        let outputs = prepared.and_then(|mut engine| {
-            let outputs = self.sets.outputs(engine.as_mut(), self.interrupt)?;
-            Ok((engine, outputs))
-        });
-        let (engine, found) = match outputs {
-            Ok(both) => both,
+        let outputs = prepared.and_then(|mut engine| self.sets.outputs(engine.as_mut(), self.interrupt));
+        let found = match outputs {
+            Ok(found) => found,
             Err(RunError::Interrupted) => return Err(RunError::Interrupted.into()),
             Err(error) => {
                 step.fate = Fate::Unusable(error.to_string());
@@ -276,8 +279,8 @@ impl Tuner<'_> {
             return Ok(None);
         }
         let lossy = best.lossy || exactness == Exactness::Lossy;
-        let mut candidate = Contender { engine, model, outputs: found, lossy };
-        let pairs = self.measure(best, &mut candidate)?;
+        let candidate = Contender { model, outputs: found, lossy };
+        let pairs = self.measure(best, &candidate)?;
         step.speedup = pairs.speedup(self.options.confidence);
         step.medians = pairs.medians();
         step.pairs = pairs.len();
@@ -286,11 +289,13 @@ impl Tuner<'_> {
         Ok((verdict == Verdict::Faster).then_some(candidate))
     }
 
-    fn measure(&mut self, a: &mut Contender, b: &mut Contender) -> Result<Pairs, RunError> {
+    fn measure(&mut self, a: &Contender, b: &Contender) -> Result<Pairs, RunError> {
         let progress = &mut self.progress;
         let told = &mut |pairs: usize, _| progress(Progress::Pairs(pairs));
+        let (inputs, options, clock) = (self.sets.own(), self.options, self.clock);
+        let prepared = |one: &Contender| prepare(Arc::clone(&one.model), inputs, &options.engine, clock);
         let pairs =
-            interleaved(a.engine.as_mut(), b.engine.as_mut(), self.options.budget, self.interrupt, told)?;
+            interleaved(&mut || prepared(a), &mut || prepared(b), options.budget, self.interrupt, told)?;
         if pairs.interrupted { Err(RunError::Interrupted) } else { Ok(pairs) }
     }
 }

@@ -71,7 +71,7 @@ pub struct Step {
 /// The result of tuning.
 #[derive(Clone, Debug)]
 pub struct Tuned {
-    /// The tuned model; `None` if nothing won.
+    /// The tuned model; `None` if nothing won, or what won did not once it was measured again.
     pub model: Option<ModelProto>,
     /// All steps in the order in which they were tried.
     pub steps: Vec<Step>,
@@ -107,6 +107,11 @@ impl Tuned {
     pub fn is_lossy(&self) -> bool {
         let kept = |step: &&Step| step.fate == Fate::Kept;
         self.steps.iter().filter(kept).any(|step| step.exactness == Exactness::Lossy)
+    }
+
+    /// Whether steps were kept, and then withdrawn because they weren't faster once they were measured again.
+    pub fn is_withdrawn(&self) -> bool {
+        self.model.is_none() && self.result.is_some()
     }
 
     /// Whether a rewrite changed more than it may: then something is wrong with it.

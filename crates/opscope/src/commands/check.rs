@@ -215,11 +215,13 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         Ok((a?, b?))
     };
     let settled = arguments.engine.settle(terminal, ready);
-    let ((mut a, mut b), options) = settled.map_err(|error| naming_model(error, at_work.get()))?;
+    let (_, options) = settled.map_err(|error| naming_model(error, at_work.get()))?;
     let mut budget = Budget::default();
     budget.time = arguments.duration.unwrap_or(budget.time);
     terminal.note(word("measuring both models alternately"));
-    let pairs = interleaved(a.as_mut(), b.as_mut(), budget, interrupt::of_measurement(), &mut |_, _| {})?;
+    let [a, b] =
+        sides.each_ref().map(|(_, (model, inputs))| || prepare(Arc::clone(model), inputs, &options, clock));
+    let pairs = interleaved(&mut { a }, &mut { b }, budget, interrupt::of_measurement(), &mut |_, _| {})?;
     let (Some((before, after)), Some(speed)) = (pairs.medians(), pairs.speedup(0.95)) else {
         if pairs.interrupted {
             return Ok(None);
@@ -241,7 +243,12 @@ fn measure(arguments: &Arguments, baseline: &Path, terminal: &Terminal) -> anyho
         after_interval: Some((ms(interval.0), ms(interval.1))),
         different_models: None,
         are_mixed: false,
-        lines: vec![say!("{} pairs of turns on {}, measured alternately", pairs.len(), options.kind.name())],
+        lines: vec![say!(
+            "{} pairs of turns on {}, measured alternately, each model prepared {} times",
+            pairs.len(),
+            options.kind.name(),
+            pairs.preparations.len()
+        )],
         sides: Vec::new(),
     }))
 }

@@ -33,8 +33,9 @@ What it does:
   The model runs as it is, on the other engine too: where the two disagree, nothing can be judged,
   and it stops. Then each rewrite (opscope rewrite --list) is applied to the best model so far. Its
   outputs are compared on your inputs and on three random ones; then both models run alternately,
-  and the step is kept only if it is faster beyond the noise. In the end, all rewrites are tried
-  together, because some pay only together. The original file is never changed. With --html, both
+  each prepared several times, and the step is kept only if it is faster beyond the noise. In the end,
+  all rewrites are tried together, because some pay only together; and what was kept is measured once
+  more, and withdrawn if it doesn't win again. The original file is never changed. With --html, both
   models run once more, recorded and one after the other; the verdict stays that of the alternate runs.
 
 Errors:

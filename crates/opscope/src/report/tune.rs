@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use opscope_say::{padded, say, sentence, word};
 use opscope_trace::units;
-use opscope_tune::{Agreement, Attempt, EngineAgreement, Fate, Interval, Step, Tuned, Verdict};
+use opscope_tune::{Agreement, Attempt, Comparison, EngineAgreement, Fate, Interval, Step, Tuned, Verdict};
 use serde_json::{Value, json};
 
 use super::table::UNKNOWN;
@@ -64,6 +64,7 @@ pub fn to_json(request: &TuningRequest, tuned: &Tuned) -> Envelope<Value> {
             "pairs": result.pairs,
             "agreement": agreement_json(&result.agreement),
         })),
+        "withdrawn": tuned.is_withdrawn(),
         "kept": tuned.kept.iter().map(|info| info.id).collect::<Vec<_>>(),
         "steps": tuned.steps.iter().map(step_json).collect::<Vec<_>>(),
         "check_failed": tuned.check_failed(),
@@ -179,7 +180,13 @@ pub fn to_markdown(request: &TuningRequest, tuned: &Tuned) -> String {
                 say!("Its outputs against the original's: {}.\n", agreement_text(&result.agreement))
             );
         }
-        _ => text.push_str(word("Nothing won beyond the noise; the model stays as it is.\n\n")),
+        (Some(result), None) => {
+            let _ = writeln!(text, "{}", withdrawn(result));
+        }
+        (None, Some(output)) => {
+            let _ = writeln!(text, "{}\n", say!("The tuned model, `{output}`, was not measured to the end."));
+        }
+        (None, None) => text.push_str(word("Nothing won beyond the noise; the model stays as it is.\n\n")),
     }
     let _ = writeln!(text, "{}\n", engines_text(&tuned.engines));
     text.push_str(word("## Steps\n\n"));
@@ -199,6 +206,15 @@ pub fn to_markdown(request: &TuningRequest, tuned: &Tuned) -> String {
         );
     }
     text
+}
+
+/// Steps that were kept, and why they are withdrawn.
+fn withdrawn(result: &Comparison) -> String {
+    say!(
+        "Measured once more, the steps that were kept are {} as fast together, which is not beyond the noise; \
+         the model is best as it is, and none was written.\n",
+        speedup_text(result.speedup)
+    )
 }
 
 /// A row for each step.
@@ -306,7 +322,8 @@ pub fn conclusion(request: &TuningRequest, tuned: &Tuned) -> String {
         (None, Some(output)) => {
             text.push_str(&say!("{}  was not measured to the end\n", bold(&printable(output))))
         }
-        (_, None) => text.push_str(word(
+        (Some(result), None) => text.push_str(&withdrawn(result)),
+        (None, None) => text.push_str(word(
             "Nothing won beyond the noise; the model is best as it is, and none was written.\n",
         )),
     }
