@@ -50,8 +50,8 @@ FLAVOURS = {
     for flavour in (
         Flavour("lean", "-lean", ("--no-default-features",), "without an inference engine of its own"),
         Flavour("standard", "", (), "with an embedded engine for models"),
-        Flavour("cluster", "-cluster", ("--features", "opscope/datafusion"),
-                "with embedded engines for models and for questions in SQL to many ranks"),
+        Flavour("cluster", "-cluster", ("--features", "opscope/ballista"),
+                "with engines for models and for questions in SQL to many ranks, here or on a cluster of Apache Ballista"),
     )
 }
 
