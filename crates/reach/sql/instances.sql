@@ -1,4 +1,5 @@
 -- Collectives with all their parts: when the first and the last rank came, and what the others waited.
+-- Ranks that weren't recorded are waited for longer than that; opscope cluster comm infers how long.
 -- Sends and receives are known by their pairs besides, and left out; table instances has them.
 SELECT c.group_key, c.sequence, min(c.step) AS step, min(c.type) AS type, count(*) AS seen,
        min(c.start_ns - k.shift_ns) AS first_ns, max(c.start_ns - k.shift_ns) AS begin_ns,

@@ -1,4 +1,5 @@
 -- Whom others wait for: how often a rank came last, and what all others waited for it.
+-- Waiting is until the last rank that was recorded; opscope cluster comm also infers when others came.
 SELECT i.last_rank AS rank, i.role, i.type, count(*) AS times_last, CAST(sum(i.wait_ns) AS BIGINT) AS wait_ns
 FROM instances i
 WHERE i.seen > 1
