@@ -82,3 +82,57 @@ fn two_runs_that_have_half_of_the_ranks_each_are_told() {
     let told = place.done(&["cluster", &sound, "--json"]).json();
     assert_eq!(told["losses"], serde_json::json!([]));
 }
+
+/// The collection with the rank's folder of another one in place of its own.
+fn with_rank_of_another(place: &Place, run: &str, other: &str, rank: u32) {
+    let folder_of = |run: &str| {
+        let mut entries = std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path());
+        entries.find(|it| it.display().to_string().contains(&format!("_1000{rank}_"))).unwrap()
+    };
+    let (own, theirs) = (folder_of(run), folder_of(other));
+    std::fs::remove_dir_all(&own).unwrap();
+    std::fs::rename(theirs, own).unwrap();
+}
+
+/// Who is told, with what it saves in milliseconds; and the kinds of losses.
+fn told(place: &Place, run: &str) -> (Vec<(String, f64)>, Vec<String>) {
+    let answer = place.done(&["cluster", run, "--json"]).json();
+    let suspects = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+    let saves =
+        |it: &Value| (it["name"].as_str().unwrap().to_owned(), it["saves_ns"].as_f64().unwrap() / 1e6);
+    let losses =
+        answer["losses"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap().to_owned());
+    (suspects.map(saves).collect(), losses.collect())
+}
+
+#[test]
+fn a_rank_with_fewer_steps_than_the_others_costs_what_it_does_in_those_that_it_has() {
+    let place = Place::new();
+    let fault = ["--fault", "ai-cpu=5", "--steps"];
+    let run = made(&place, "five", "7", &[&fault[..], &["5"]].concat());
+    let (whole, no_losses) = told(&place, &run);
+    let other = made(&place, "two", "7", &[&fault[..], &["2"]].concat());
+    with_rank_of_another(&place, &run, &other, 5);
+    let (lacking, losses) = told(&place, &run);
+    assert_eq!((whole.len(), lacking.len(), no_losses.len()), (1, 1, 0), "{whole:?} {lacking:?}");
+    assert_eq!(whole[0].0, lacking[0].0);
+    assert!((lacking[0].1 / whole[0].1 - 1.0).abs() < 0.03, "{whole:?} and {lacking:?}");
+    assert_eq!(losses, ["lacks_steps"]);
+}
+
+#[test]
+fn steps_that_only_a_few_ranks_recorded_dilute_what_others_cost_by_nothing() {
+    let place = Place::new();
+    let run = made(&place, "two", "7", &["--steps", "2"]);
+    let (whole, _) = told(&place, &run);
+    let other = made(&place, "four", "7", &["--steps", "4"]);
+    with_rank_of_another(&place, &run, &other, 5);
+    let (longer, losses) = told(&place, &run);
+    assert!(whole.len() > 2, "{whole:?}");
+    let names = |told: &[(String, f64)]| told.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&whole), names(&longer), "{whole:?} and {longer:?}");
+    for ((name, of_whole), (_, of_longer)) in whole.iter().zip(&longer) {
+        assert!((of_longer - of_whole).abs() < 0.03 * of_whole + 0.1, "{name}: {of_whole} and {of_longer}");
+    }
+    assert_eq!(losses, ["step_of_few"]);
+}

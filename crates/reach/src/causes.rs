@@ -295,7 +295,8 @@ fn names_of<'r>(run: &Run, events: impl Iterator<Item = &'r Event>) -> Vec<Strin
 fn chosen_peers(run: &Run, peers: &Peers, rank: usize) -> Vec<usize> {
     let excess = |rank: &usize| excess_of_rank(run, peers, *rank);
     // A rank of which most was lost has gaps and missing operators that say nothing.
-    let is_whole = |it: &usize| 2 * run.ranks[*it].operators >= run.ranks[rank].operators;
+    let a_step = |rank: usize| run.ranks[rank].operators as f64 / run.ranks[rank].recorded_steps();
+    let is_whole = |it: &usize| 2.0 * a_step(*it) >= a_step(rank);
     let others = (0..run.ranks.len()).filter(|it| *it != rank && peers.class[*it] == peers.class[rank]);
     let others = others.filter(is_whole);
     let mut others: Vec<(f64, usize)> = others.map(|it| (excess(&it), it)).collect();
@@ -316,19 +317,21 @@ fn explain_rank(
     let mut read = opscope_parallel::map(&all, |rank| operators(*rank));
     let own = read.remove(0);
     // A peer whose operators were lost says nothing of those that it has none of.
-    let count = |its: &Operators| its.by_key.values().map(|it| it.count as f64).sum::<f64>();
-    let enough = 0.5 * count(&own);
+    // Operators are those of all steps, also of those that were left out.
+    let steps = |rank: usize| run.ranks[rank].recorded_steps();
+    let count = |rank: usize, its: &Operators| {
+        its.by_key.values().map(|it| it.count as f64).sum::<f64>() / steps(rank)
+    };
+    let enough = 0.5 * count(rank, &own);
     let peers_of = all.into_iter().skip(1).zip(read);
     let (chosen, read): (Vec<usize>, Vec<Operators>) =
-        peers_of.filter(|(_, its)| count(its) >= enough && count(its) > 0.0).unzip();
+        peers_of.filter(|(it, its)| count(*it, its) >= enough && count(*it, its) > 0.0).unzip();
     if chosen.is_empty() {
         let cause = if own.by_key.is_empty() { Cause::NoOperators } else { Cause::NoOperatorsOfPeers };
         let causes = vec![Explanation { cause, explains_ns: 0.0 }];
         return Evidence { causes, ..Evidence::default() };
     }
-    // Operators are those of all steps, also of those that were left out.
-    let steps = (run.ranks[rank].steps.len() + run.ranks[rank].steps_left_out).max(1) as f64;
-    let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps };
+    let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps: steps(rank) };
     let differences = side.differences();
     let mut found: Vec<Explanation> = [
         side.slower(&differences),
@@ -411,14 +414,19 @@ impl Side<'_> {
     /// All operators, those first that exceed most.
     fn differences(&self) -> Vec<Compared> {
         let compare = |(key, own): (&OperatorKey, &crate::read::Operator)| {
-            let of_peers = |value: &dyn Fn(&crate::read::Operator) -> f64| {
-                let mut values: Vec<f64> =
-                    self.others.iter().map(|other| other.by_key.get(key).map_or(0.0, value)).collect();
+            let of_peers = |value: &dyn Fn(usize, &crate::read::Operator) -> f64| {
+                let peers = self.chosen.iter().zip(self.others);
+                let mut values: Vec<f64> = peers
+                    .map(|(rank, other)| other.by_key.get(key).map_or(0.0, |it| value(*rank, it)))
+                    .collect();
                 // Of two, one may have the fewer tokens because this rank has the more.
                 if is_of_experts(&key.op_type) { upper_median(&mut values) } else { median(&mut values) }
             };
-            let (total, count) = (of_peers(&|it| it.total_ns as f64), of_peers(&|it| it.count as f64));
-            let rows = of_peers(&|it| it.rows as f64 / it.count.max(1) as f64);
+            // As many steps as the rank has.
+            let scale = |rank: usize| self.steps / self.run.ranks[rank].recorded_steps();
+            let total = of_peers(&|rank, it| it.total_ns as f64 * scale(rank));
+            let count = of_peers(&|rank, it| it.count as f64 * scale(rank));
+            let rows = of_peers(&|_, it| it.rows as f64 / it.count.max(1) as f64);
             let (own_total, own_count) = (own.total_ns as f64, own.count.max(1) as f64);
             let peers_with = self.others.iter().filter(|other| other.by_key.contains_key(key)).count();
             Compared {
@@ -538,17 +546,25 @@ impl Side<'_> {
     }
 
     /// The rank's gaps, and by how much longer they are a step than those of its peers.
-    fn longer_gaps(&self, gaps: impl Fn(usize, &Operators) -> Vec<(i64, i64)>) -> (Vec<(i64, i64)>, f64) {
-        let length = |gaps: &[(i64, i64)]| gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>();
+    fn longer_gaps(
+        &self,
+        gaps: impl Fn(usize, &Operators) -> Vec<(i64, i64)>,
+        steps: impl Fn(usize) -> f64,
+    ) -> (Vec<(i64, i64)>, f64) {
+        let length = |rank: usize, gaps: &[(i64, i64)]| {
+            gaps.iter().map(|(start, end)| (end - start) as f64).sum::<f64>() / steps(rank)
+        };
         let own = gaps(self.rank, self.own);
         let peers = self.chosen.iter().zip(self.others);
-        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(&gaps(*rank, it))).collect();
-        let gap_ns = (length(&own) - median(&mut of_peers)) / self.steps;
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| length(*rank, &gaps(*rank, it))).collect();
+        let gap_ns = length(self.rank, &own) - median(&mut of_peers);
         (own, gap_ns)
     }
 
     fn late_input(&self) -> Option<Explanation> {
-        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.gaps(rank, operators));
+        // Gaps are those at the begins of steps that count, and of no others.
+        let steps = |rank: usize| self.run.ranks[rank].steps.len().max(1) as f64;
+        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.gaps(rank, operators), steps);
         let spans = |call: &&Call| own.iter().any(|gap| host_gaps::spans_most(call, *gap));
         let mut loads = self.own.calls.iter().filter(|call| call.fetches_input());
         let call = loads.find(spans).map(|call| call.name.to_string());
@@ -590,7 +606,8 @@ impl Side<'_> {
     }
 
     fn host_bound(&self) -> Option<Explanation> {
-        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.host_gaps(rank, operators));
+        let steps = |rank: usize| self.run.ranks[rank].recorded_steps();
+        let (own, gap_ns) = self.longer_gaps(|rank, operators| self.host_gaps(rank, operators), steps);
         let call = host_gaps::call_in_most(&own, &self.own.calls).map(str::to_owned);
         (gap_ns > 0.0)
             .then_some(Explanation { cause: Cause::HostBound { gap_ns, call }, explains_ns: gap_ns })
@@ -598,8 +615,11 @@ impl Side<'_> {
 
     fn copies(&self) -> Option<Explanation> {
         let peers = self.chosen.iter().zip(self.others);
-        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| self.shown_copies_ns(*rank, it)).collect();
-        let excess_ns = (self.shown_copies_ns(self.rank, self.own) - median(&mut of_peers)) / self.steps;
+        let a_step = |rank: usize, its: &Operators| {
+            self.shown_copies_ns(rank, its) / self.run.ranks[rank].recorded_steps()
+        };
+        let mut of_peers: Vec<f64> = peers.map(|(rank, it)| a_step(*rank, it)).collect();
+        let excess_ns = a_step(self.rank, self.own) - median(&mut of_peers);
         (excess_ns > 0.0)
             .then_some(Explanation { cause: Cause::Copies { excess_ns }, explains_ns: excess_ns })
     }

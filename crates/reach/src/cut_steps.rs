@@ -22,7 +22,7 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
     if left.is_empty() {
         return Vec::new();
     }
-    let losses = losses(run, &left);
+    let losses = losses(run, &left, LossReason::CutStep);
     run.leave_out(&left);
     losses
 }
@@ -66,8 +66,8 @@ fn find(run: &Run) -> BTreeSet<(u32, i32)> {
     cut.map(|(place, _)| place).collect()
 }
 
-/// A loss for each rank.
-fn losses(run: &Run, left: &BTreeSet<(u32, i32)>) -> Vec<Loss> {
+/// A loss for each rank of whose steps some are left out; ranks are given by their indices.
+pub fn losses(run: &Run, left: &BTreeSet<(u32, i32)>, reason: LossReason) -> Vec<Loss> {
     let left: Vec<(u32, i32)> = left.iter().copied().collect();
     let of_rank = |steps: &[(u32, i32)]| {
         let rank = &run.ranks[steps[0].0 as usize];
@@ -77,7 +77,7 @@ fn losses(run: &Run, left: &BTreeSet<(u32, i32)>) -> Vec<Loss> {
             [(_, step)] => format!("step {step}"),
             _ => format!("{} steps from {} on", steps.len(), steps[0].1),
         };
-        Loss::new(Some(rank.number), source, LossReason::CutStep, parts as u64)
+        Loss::new(Some(rank.number), source, reason, parts as u64)
     };
     left.chunk_by(|a, b| a.0 == b.0).map(of_rank).collect()
 }

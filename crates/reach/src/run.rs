@@ -44,6 +44,11 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// How many steps its operators are of, those that were left out among them; one at least.
+    pub fn recorded_steps(&self) -> f64 {
+        (self.steps.len() + self.steps_left_out).max(1) as f64
+    }
+
     /// Whether nothing of it was recorded.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.steps.is_empty() && self.operators == 0

@@ -168,8 +168,8 @@ impl Ranks<'_> {
         let all = [&ranks, others].concat();
         // Their operators are read only where that can tell anything: without all of them the run would be quicker.
         if !others.is_empty() && !self.hiding(vec![self.suspect(who(&all), &all)], told).is_empty() {
-            let steps = self.run.steps().len().max(1) as f64;
             let explains = opscope_parallel::map(others, |rank| {
+                let steps = self.run.ranks[*rank].recorded_steps();
                 let time =
                     || (self.operators)(*rank).by_key.get(operator).map(|it| it.total_ns as f64 / steps);
                 !self.stop.is_wanted()
