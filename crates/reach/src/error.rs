@@ -137,6 +137,18 @@ pub enum LossReason {
     StepsApart,
     /// A step of which the rank has less than half of what others have is left out for it.
     CutStep,
+    /// A step that fewer than half of the ranks recorded is left out.
+    StepOfFew,
+    /// A rank lacks steps that most ranks have.
+    LacksSteps,
+    /// A table of steps states more computing than a rank's operators show.
+    LostOperators,
+    /// A rank has no operators, which others have, and a table of steps states what it computed.
+    StatedComputing,
+    /// A rank has no operators, and nothing states what it computed.
+    UnknownComputing,
+    /// A link to a rank that wasn't recorded is slow, as its sender measured it.
+    SlowToUnrecorded,
     /// The profile tells no steps: the whole recording counts as one.
     NoSteps,
     /// The profile tells no steps: those of the period in which its collectives come again count.
@@ -158,21 +170,26 @@ impl LossReason {
             | Self::Stranger
             | Self::StrangerLeftOut
             | Self::StepsApart
-            | Self::CutStep => "lost",
+            | Self::CutStep
+            | Self::StepOfFew
+            | Self::LostOperators
+            | Self::UnknownComputing => "lost",
             Self::Contradiction
             | Self::InventedRank
             | Self::Shifted
             | Self::OwnClock
             | Self::StepsOfOthers
+            | Self::LacksSteps
+            | Self::SlowToUnrecorded
             | Self::NamedSteps
             | Self::NoSteps
             | Self::InferredSteps => "doubted",
-            Self::Double | Self::NoRank | Self::NoHost => "remark",
+            Self::Double | Self::NoRank | Self::NoHost | Self::StatedComputing => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 27] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -191,6 +208,12 @@ impl LossReason {
         Self::StepsOfOthers,
         Self::StepsApart,
         Self::CutStep,
+        Self::StepOfFew,
+        Self::LacksSteps,
+        Self::LostOperators,
+        Self::StatedComputing,
+        Self::UnknownComputing,
+        Self::SlowToUnrecorded,
         Self::NoSteps,
         Self::InferredSteps,
         Self::NamedSteps,
@@ -217,6 +240,12 @@ impl LossReason {
             Self::StepsOfOthers => "steps_of_others",
             Self::StepsApart => "steps_apart",
             Self::CutStep => "cut_step",
+            Self::StepOfFew => "step_of_few",
+            Self::LacksSteps => "lacks_steps",
+            Self::LostOperators => "lost_operators",
+            Self::StatedComputing => "stated_computing",
+            Self::UnknownComputing => "unknown_computing",
+            Self::SlowToUnrecorded => "slow_to_unrecorded",
             Self::NoSteps => "no_steps",
             Self::InferredSteps => "inferred_steps",
             Self::NamedSteps => "named_steps",
@@ -264,6 +293,20 @@ impl LossReason {
                  may be wrong"
             }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
+            Self::StepOfFew => "steps that fewer than half of the ranks recorded; left out",
+            Self::SlowToUnrecorded => {
+                "slower than its like; its receiver wasn't recorded, so that what it costs isn't known"
+            }
+            Self::LostOperators => {
+                "steps with fewer operators than a table of steps states; the table tells what was computed in them"
+            }
+            Self::StatedComputing => {
+                "no operators, which others have; a table of steps tells what was computed"
+            }
+            Self::UnknownComputing => {
+                "no operators; what was computed isn't known, and counts as time of the host"
+            }
+            Self::LacksSteps => "lacks steps that most ranks have; what it costs is told of the others",
             Self::NoSteps => "tells no steps; the whole recording counts as one",
             Self::NamedSteps => {
                 "steps whose numbers its collectives tell; where they begin and end is inferred"
@@ -299,5 +342,18 @@ impl Loss {
     /// The same with a reader's words.
     pub fn because(self, detail: impl ToString) -> Self {
         Self { detail: detail.to_string(), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LossReason;
+
+    #[test]
+    fn every_kind_is_found_by_its_name() {
+        for kind in LossReason::ALL {
+            assert_eq!(LossReason::of_name(kind.name()), kind);
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
     }
 }

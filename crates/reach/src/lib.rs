@@ -85,6 +85,7 @@ mod together;
 mod tokens;
 mod typical;
 mod typical_work;
+mod uneven_steps;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -317,6 +318,7 @@ pub fn examine_profiles(
     let all = discovery.collections.len();
     progress(Stage::Matching);
     losses.extend(without_collectives(&discovery, &run, &losses));
+    losses.extend(without_operators(&discovery, &run));
     losses.extend(cut_steps::leave_out(&mut run));
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.seen > 1) {
@@ -341,6 +343,11 @@ pub fn examine_profiles(
         matching::tie(&mut run);
     }
     losses.extend(strangers);
+    let uneven = uneven_steps::leave_out(&mut run);
+    if !uneven.is_empty() {
+        matching::tie(&mut run);
+    }
+    losses.extend(uneven);
     let clocks = clocks::align(&run);
     let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
     matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
@@ -350,6 +357,7 @@ pub fn examine_profiles(
         losses.push(loss.because(format!("{:+}", shift.added)));
     }
     let peers = peers::find(&mut run);
+    losses.extend(links::slow_to_unrecorded(&run));
     progress(Stage::Replaying);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
@@ -395,6 +403,24 @@ fn steps_apart(run: &Run, step_ns: f64) -> Option<Loss> {
     let loss = || Loss::new(None, "steps", LossReason::StepsApart, run.steps().len() as u64);
     (longest > 0.0 && step_ns > MUCH * longest)
         .then(|| loss().because(format!("{:.1} ms, and {:.1} ms long", step_ns / 1e6, longest / 1e6)))
+}
+
+/// A loss for each rank that has collectives and no operators: where others have some, and where nothing tells what it
+/// computed.
+fn without_operators(discovery: &Discovery, run: &Run) -> Vec<Loss> {
+    let others_have = run.ranks.iter().any(|rank| rank.operators > 0);
+    let have_none = run.ranks.iter().filter(|rank| rank.operators == 0 && !rank.events.is_empty());
+    let loss = |rank: &Rank| {
+        let reason = match rank.compute_ns.values().any(|it| *it > 0) {
+            true if others_have => LossReason::StatedComputing,
+            true => return None,
+            false => LossReason::UnknownComputing,
+        };
+        let found = discovery.collections.iter().find(|it| it.rank == rank.number);
+        let source = found.map_or_else(String::new, |it| it.folder.display().to_string());
+        Some(Loss::new(Some(rank.number), source, reason, 1))
+    };
+    have_none.filter_map(loss).collect()
 }
 
 /// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::median;
+use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveType, Transport};
 use crate::run::Run;
 
@@ -46,8 +47,8 @@ pub struct SlowLink {
 /// Pairs that can be compared: kind of link, type, members, size of all that was carried in powers of two.
 type Class = (Transport, CollectiveType, usize, i32);
 
-/// A directed pair that a group uses: sender, receiver, group.
-type UseOfPair = (usize, usize, u32);
+/// A directed pair that a group uses: the sender's index, the receiver's number, the group.
+type UseOfPair = (usize, u32, u32);
 
 /// The fewest pairs of a class that are compared.
 const FEWEST: usize = 4;
@@ -75,9 +76,46 @@ pub struct Compared {
     pub is_slow: bool,
 }
 
-/// The bandwidth of each use of a directed pair beside those of its like: kind by kind, and within a kind by sender
-/// and receiver.
+impl Compared {
+    /// The bandwidth as a share of what is typical.
+    fn share(&self) -> f64 {
+        self.typical.map_or(1.0, |typical| self.bandwidth / typical)
+    }
+}
+
+/// The bandwidth of each use of a directed pair of recorded ranks beside those of its like: kind by kind, and within a
+/// kind by sender and receiver.
 pub fn compare(run: &Run) -> Vec<Compared> {
+    let index = |it: Measured| Some(Compared { dst: run.rank_of(it.dst)?, ..it.compared });
+    measured(run).into_iter().filter_map(index).collect()
+}
+
+/// Slow links to ranks that weren't recorded, as their senders measured them: what such a link costs can't be replayed.
+pub fn slow_to_unrecorded(run: &Run) -> Vec<Loss> {
+    let mut slowest: BTreeMap<(u32, u32), Compared> = BTreeMap::new();
+    for it in measured(run).into_iter().filter(|it| it.compared.is_slow && run.rank_of(it.dst).is_none()) {
+        let known = slowest.entry((run.ranks[it.compared.src].number, it.dst)).or_insert(it.compared.clone());
+        if it.compared.share() < known.share() {
+            *known = it.compared;
+        }
+    }
+    let loss = |((src, dst), it): ((u32, u32), Compared)| {
+        let source = format!("link {src} → {dst} ({})", it.transport.name());
+        let (bandwidth, typical) = (it.bandwidth, it.typical.unwrap_or_default());
+        let told = format!("{bandwidth:.1} < {typical:.1} GB/s");
+        Loss::new(Some(src), source, LossReason::SlowToUnrecorded, 1).because(told)
+    };
+    slowest.into_iter().map(loss).collect()
+}
+
+/// A use of a link whose receiver, given by its number, may not have been recorded.
+struct Measured {
+    dst: u32,
+    /// The use; its receiver's index isn't known.
+    compared: Compared,
+}
+
+fn measured(run: &Run) -> Vec<Measured> {
     let mut classes: BTreeMap<Class, BTreeMap<UseOfPair, (f64, f64)>> = BTreeMap::new();
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
         let members = run.groups[group as usize].size() as usize;
@@ -95,9 +133,18 @@ pub fn compare(run: &Run) -> Vec<Compared> {
             let is_low =
                 |typical: f64| (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * typical;
             let is_slow = typical.is_some_and(is_low);
-            let of_group =
-                Compared { transport, kind, src, dst, group, time_ns, bandwidth, typical, is_slow };
-            compared.push(of_group);
+            let of_group = Compared {
+                transport,
+                kind,
+                src,
+                dst: usize::MAX,
+                group,
+                time_ns,
+                bandwidth,
+                typical,
+                is_slow,
+            };
+            compared.push(Measured { dst, compared: of_group });
         }
     }
     compared
@@ -280,8 +327,8 @@ fn join(
     joined.into_values().collect()
 }
 
-/// A group's use of a directed pair: type, kind of link, sender, receiver, group.
-type Use = (CollectiveType, Transport, usize, usize, u32);
+/// A group's use of a directed pair: type, kind of link, the sender's index, the receiver's number, group.
+type Use = (CollectiveType, Transport, usize, u32, u32);
 
 /// The bytes and nanoseconds of each use over all steps.
 fn traffic(run: &Run) -> BTreeMap<Use, (f64, f64)> {
@@ -289,11 +336,11 @@ fn traffic(run: &Run) -> BTreeMap<Use, (f64, f64)> {
     for (rank, row) in &run.links {
         let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else { continue };
         let member = |place: u32| run.groups[group].member(place);
-        let index = |place: u32| run.rank_of(member(place)?);
-        let (Some(src), Some(dst)) = (index(row.src), index(row.dst)) else { continue };
+        let Some(src) = member(row.src).and_then(|number| run.rank_of(number)) else { continue };
+        let Some(dst) = member(row.dst) else { continue };
         // Both sides of a send tell of the same bytes; the sender's word counts.
         let is_told_twice = row.kind == CollectiveType::Receive || src != *rank as usize;
-        if src == dst || is_told_twice || row.bytes <= 0.0 || row.time_ns <= 0.0 {
+        if run.ranks[src].number == dst || is_told_twice || row.bytes <= 0.0 || row.time_ns <= 0.0 {
             continue;
         }
         let sum = traffic.entry((row.kind, row.transport, src, dst, group as u32)).or_insert((0.0, 0.0));

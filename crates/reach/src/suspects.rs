@@ -170,9 +170,7 @@ pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
 /// the last task. None where ranks lack steps.
 fn unseen(run: &Run, replayed: &[f64]) -> f64 {
     let steps = run.steps();
-    let has_all = |rank: &&Rank| {
-        rank.origin == StepsOrigin::Profile && rank.steps_left_out == 0 && rank.steps.len() == steps.len()
-    };
+    let has_all = |rank: &&Rank| rank.origin == StepsOrigin::Profile && rank.steps.len() == steps.len();
     let whole = |rank: &Rank| rank.steps.iter().map(|step| step.duration_ns as f64).sum::<f64>();
     let mut wholes: Vec<f64> = run.ranks.iter().filter(has_all).map(whole).collect();
     if wholes.is_empty() {
@@ -244,18 +242,17 @@ impl<'r> Trial<'r> {
         }
     }
 
-    /// The values of those steps in which somebody was recorded: a step that was left out for a rank tells nothing of what
-    /// the rank costs it.
+    /// The values of those steps in which somebody was recorded: a step that a rank lacks tells nothing of what the rank
+    /// costs it.
     fn known_of(&self, who: &Who, of_steps: &[f64]) -> Vec<f64> {
         let Who::Rank(rank) = who else { return of_steps.to_vec() };
         let rank = &self.run.ranks[*rank];
-        if rank.steps_left_out == 0 {
-            return of_steps.to_vec();
-        }
         let is_recorded = |step: &i32| rank.steps.iter().any(|it| it.step == *step);
         let steps = self.run.steps();
         let known = steps.iter().zip(of_steps).filter(|(step, _)| is_recorded(step));
-        known.map(|(_, value)| *value).collect()
+        let known: Vec<f64> = known.map(|(_, value)| *value).collect();
+        // A recording without steps of its own is as long as all of them.
+        if known.is_empty() { of_steps.to_vec() } else { known }
     }
 
     /// Whether the replay is close enough to what was measured for costs to be told.
@@ -295,11 +292,12 @@ impl<'r> Trial<'r> {
     /// The suspect that costs most once another is as its peers, by their places, and by how much it does, in nanoseconds
     /// a step; of these steps, by their places in [`Run::steps`]. `None` if none stands out then.
     pub fn next_hindrance(&self, all: &[Suspect], without: usize, steps: &[usize]) -> Option<(usize, f64)> {
-        // Neither what it is a part of, nor a part of it.
+        // No part of it; of several ranks that it is among, the others may still hinder.
         let workers = all[without].who.workers(self.run);
         let is_other = |it: &usize| {
             let theirs = all[*it].who.workers(self.run);
-            *it != without && !theirs.iter().any(|rank| workers.contains(rank))
+            let is_within = !theirs.is_empty() && theirs.iter().all(|rank| workers.contains(rank));
+            *it != without && !is_within
         };
         let others: Vec<usize> = (0..all.len()).filter(is_other).collect();
         let first = self.without(&all[without]);
@@ -424,8 +422,11 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
             suspect(Who::Link(link), excess / steps, since, false)
         })
         .collect();
+    // A slow link tells more of its group than that it is slow.
+    let is_linked = |group: &u32| peers.slow_links.iter().any(|link| link.groups.contains(group));
     let mut groups: Vec<Suspect> = groups_without_links(run)
         .into_iter()
+        .filter(|group| !is_linked(group))
         .map(|group| {
             let (excess, since) = excess_of_groups(run, peers, &[group]);
             suspect(Who::Group(group), excess / steps, since, true)
@@ -526,8 +527,7 @@ fn excess_of_groups(run: &Run, peers: &Peers, groups: &[u32]) -> (f64, i32) {
 
 /// Every rank with what its work exceeds its peers' by.
 pub fn of_ranks(run: &Run, peers: &Peers) -> Vec<Suspect> {
-    let steps = run.steps().len().max(1) as f64;
-    (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank, steps)).collect()
+    (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank)).collect()
 }
 
 /// By how much a rank's own work exceeds that of its peers in all steps, in nanoseconds.
@@ -566,9 +566,9 @@ fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
     found
 }
 
-fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: f64) -> Suspect {
+fn of_rank(run: &Run, peers: &Peers, rank: usize) -> Suspect {
     let excess = own_excess(run, peers, rank);
-    let steps = (steps - run.ranks[rank].steps_left_out as f64).max(1.0);
+    let steps = run.ranks[rank].finishes.len().max(1) as f64;
     let is_weak = peers.sizes[peers.class[rank] as usize] < 3;
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }

@@ -191,5 +191,9 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
         losses.push(Loss::new(rank, folder(), LossReason::InferredSteps, count));
     }
     recording.find_peers();
-    (RankRows { origin, ..segments::derive(recording) }, losses)
+    let (rows, lost) = segments::derive(recording);
+    if lost > 0 {
+        losses.push(Loss::new(rank, folder(), LossReason::LostOperators, lost));
+    }
+    (RankRows { origin, ..rows }, losses)
 }

@@ -14,9 +14,15 @@ use crate::rows::{CollectiveRow, FinishRow, RankRows, StepRow, TaskSpan};
 /// How far a predecessor's end may lie behind a start: the clock's own steps.
 const TOLERANCE_NS: i64 = 1000;
 
-/// Derives segments, exposed times and the ends of steps.
-pub fn derive(recording: Recording) -> RankRows {
-    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz, stated, .. } = recording;
+/// The share of the computing that a table of steps states which tasks must show; where they show less, tasks were lost.
+const SHOWN: f64 = 0.8;
+
+/// Derives segments, exposed times and the ends of steps; and says of how many steps a table states more computing than
+/// its tasks show, though there are tasks.
+pub fn derive(recording: Recording) -> (RankRows, u64) {
+    let Recording { mut steps, mut tasks, mut collectives, mut links, frequency_mhz, .. } = recording;
+    let mut stated = recording.other_steps;
+    stated.extend(recording.stated);
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
     place_steps(&mut steps, &tasks, &collectives);
@@ -24,14 +30,20 @@ pub fn derive(recording: Recording) -> RankRows {
     let begin = steps.first().and_then(|step| step.start_ns);
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
     let (mut compute_ns, mut idle_ns) = expose(&steps, &tasks, &mut collectives);
-    if tasks.is_empty() {
-        take_stated(&steps, &stated, &mut collectives, &mut compute_ns, &mut idle_ns);
-    }
+    stated.retain(|step, its| {
+        let shown =
+            compute_ns.binary_search_by_key(step, |(number, _)| *number).map(|place| compute_ns[place].1);
+        its.shares().zip(shown.ok()).is_some_and(|([computing, ..], shown)| {
+            tasks.is_empty() || (shown as f64) < SHOWN * computing as f64
+        })
+    });
+    take_stated(&steps, &stated, &mut collectives, &mut compute_ns, &mut idle_ns);
+    let lost = if tasks.is_empty() { 0 } else { stated.len() as u64 };
     let operators = tasks.len() as u64;
     // Room to grow would be kept for thousands of ranks at once.
     collectives.shrink_to_fit();
     links.shrink_to_fit();
-    RankRows {
+    let rows = RankRows {
         steps,
         collectives,
         finishes,
@@ -41,10 +53,11 @@ pub fn derive(recording: Recording) -> RankRows {
         operators,
         frequency_mhz,
         ..RankRows::default()
-    }
+    };
+    (rows, lost)
 }
 
-/// Takes the time under computing, and with nothing on the device, from a table of steps: without tasks everything
+/// Takes the time under computing, and with nothing on the device, of some steps from a table: without tasks everything
 /// beside collectives would count as the latter, and collectives as not hidden. Which of them computing hides isn't told,
 /// so that each has its share.
 fn take_stated(
@@ -72,7 +85,7 @@ fn take_stated(
         *sum = sum.saturating_add(row.exposed_ns);
     }
     for row in collectives {
-        let exposed = shares.get(&row.step).copied().unwrap_or(f64::MAX);
+        let Some(exposed) = shares.get(&row.step).copied() else { continue };
         let share = (exposed / all[&row.step].max(1) as f64).min(1.0);
         let of = |time: i64| if share < 1.0 { (time as f64 * share) as i64 } else { time };
         row.exposed_ns = of(row.exposed_ns);
@@ -285,6 +298,10 @@ impl<'s> Idle<'s> {
 mod tests {
     use super::*;
 
+    fn derived(recording: Recording) -> RankRows {
+        derive(recording).0
+    }
+
     fn recording(tasks: &[(i64, i64)], collectives: &[(i64, i64)]) -> Recording {
         let mut recording = Recording::default();
         for &(start_ns, end_ns) in tasks {
@@ -301,7 +318,7 @@ mod tests {
     fn a_background_transfer_that_ends_under_a_task_holds_nobody_up() {
         // A blocking one until 20 µs, tasks until 90 µs, and a background one that ends at 50 µs.
         let tasks = [(21_500, 60_000), (61_500, 90_000)];
-        let rows = derive(recording(&tasks, &[(10_000, 20_000), (15_000, 50_000), (91_000, 95_000)]));
+        let rows = derived(recording(&tasks, &[(10_000, 20_000), (15_000, 50_000), (91_000, 95_000)]));
         assert_eq!(rows.collectives[2].pred, Some(0));
         assert_eq!(rows.collectives[2].segment_ns, 71_000);
     }
@@ -315,7 +332,7 @@ mod tests {
             duration_ns: 40_000,
             preparing_ns: None,
         });
-        let rows = derive(recorded);
+        let rows = derived(recorded);
         assert_eq!((rows.collectives[0].pred, rows.collectives[0].segment_ns), (None, 21_000));
         assert_eq!(rows.finishes, [FinishRow { step: 3, pred: Some(0), segment_ns: 0, end_ns: 40_000 }]);
         assert_eq!(rows.compute_ns, [(3, 18_000)]);
@@ -332,7 +349,7 @@ mod tests {
         recorded.steps.push(step);
         recorded.steps.extend((0..400).map(|number| StepRow { step: number, preparing_ns: None, ..step }));
         assert_eq!(recorded.drop_impossible(), 2 + 1 + 1);
-        let rows = derive(recorded);
+        let rows = derived(recorded);
         assert_eq!((rows.operators, rows.collectives.len()), (1, 0));
         // A hundred of the longest lead to where no clock gets.
         assert_eq!(rows.steps.len(), 100);
@@ -349,20 +366,40 @@ mod tests {
             preparing: None,
         };
         recorded.stated_step(4, stated(25.0, 10.0));
-        let rows = derive(recorded);
+        let rows = derived(recorded);
         assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 25_000)][..], &[10_000][..]));
         assert_eq!(rows.collectives.iter().map(|row| row.exposed_ns).sum::<i64>(), 15_000);
         // A file may say anything.
         let mut recorded = recording(&[], &[(10_000, 30_000)]);
         recorded.steps.push(StepRow { step: 4, start_ns: None, duration_ns: 50_000, preparing_ns: None });
         recorded.stated.insert(4, stated(1e300, 40.0));
-        let rows = derive(recorded);
+        let rows = derived(recorded);
         assert_eq!((&rows.compute_ns[..], &rows.idle_ns[..]), (&[(4, 10_000)][..], &[40_000][..]));
     }
 
     #[test]
+    fn where_a_table_of_steps_tells_of_more_work_than_its_tasks_are_the_tasks_were_lost() {
+        let step = StepRow { step: 4, start_ns: Some(10_000), duration_ns: 90_000, preparing_ns: None };
+        let stated = |computing| StatedStep {
+            computing: Some(computing),
+            exposed: Some(20.0),
+            overlapped: Some(0.0),
+            free: Some(70.0 - computing),
+            preparing: None,
+        };
+        // Half of what is stated; and as much but for what clocks and rounding take.
+        for (computing, expected, lost) in [(60.0, 60_000, 1), (31.0, 30_000, 0)] {
+            let mut recorded = recording(&[(20_000, 50_000)], &[(70_000, 90_000)]);
+            recorded.steps.push(step);
+            recorded.other_steps.insert(4, stated(computing));
+            let (rows, steps) = derive(recorded);
+            assert_eq!((&rows.compute_ns[..], steps), (&[(4, expected)][..], lost));
+        }
+    }
+
+    #[test]
     fn only_time_that_no_task_hides_is_exposed() {
-        let rows = derive(recording(&[(20_000, 60_000)], &[(10_000, 100_000)]));
+        let rows = derived(recording(&[(20_000, 60_000)], &[(10_000, 100_000)]));
         let row = &rows.collectives[0];
         assert_eq!((row.exposed_ns, row.exposed_start_ns, row.exposed_longest_ns), (50_000, 60_000, 40_000));
     }

@@ -19,9 +19,9 @@ Examples:
 Steps of A are set against those of B: their length, the parts of a rank's mean step, what each kind of
 collective makes a rank wait and transfer, and the own work of each rank (what it computes and what its host
 takes), by its number. A difference counts where Welch's test at 95 % says so, which takes two steps a side
-at least and grows sharper with more; the interval is that of the change. A and B are means of all steps;
-for the test, of eight steps or more, single ones far from the others count as less far. Changes of less than
-0.05 % of a step are none.";
+at least and grows sharper with more; change and interval are those of the test. A and B are means of all
+steps; for the test, of eight steps or more, single ones far from the others count as less far. Changes of
+less than 0.05 % of a step are none.";
 
 /// The options of `opscope cluster compare`.
 #[derive(Debug, Args)]

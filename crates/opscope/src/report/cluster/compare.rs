@@ -72,6 +72,12 @@ struct Row {
 const LEAST_CHANGE: f64 = 5e-4;
 
 impl Row {
+    /// The change as a part of A: that of the test, whose interval stands beside it, where there is one.
+    fn change(&self) -> Option<f64> {
+        let (before, after) = self.before.zip(self.after).filter(|(before, _)| *before > 0.0)?;
+        Some(self.difference.map_or(after / before - 1.0, |it| it.change))
+    }
+
     fn verdict(&self) -> &'static str {
         let both = self.before.zip(self.after);
         let least = |before: f64| LEAST_CHANGE * before.max(self.step_ns);
@@ -277,12 +283,10 @@ impl RunComparison {
             }
             let figure = |value: Option<f64>| value.map_or("–".to_owned(), milliseconds);
             let percent = |part: f64| format!("{:+.1} %", part * 100.0);
-            let change = row.before.zip(row.after).filter(|(before, _)| *before > 0.0);
-            let change = change.map(|(before, after)| after / before - 1.0);
             let interval = row.difference.map_or("–".to_owned(), |it| {
                 format!("{} … {}", percent(it.interval.0), percent(it.interval.1))
             });
-            let change = change.map_or("–".to_owned(), percent);
+            let change = row.change().map_or("–".to_owned(), percent);
             let verdict = match row.verdict() {
                 "within_noise" => word("within the noise"),
                 "only_a" => word("only in A"),
@@ -355,7 +359,7 @@ fn row_json(row: &Row) -> Value {
         "subject": row.subject.text().trim(),
         "a_ns": row.before.map(whole),
         "b_ns": row.after.map(whole),
-        "change": row.before.zip(row.after).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0),
+        "change": row.change(),
         "low": row.difference.map(|it| it.interval.0),
         "high": row.difference.map(|it| it.interval.1),
         "chance": row.difference.map(|it| it.chance),
