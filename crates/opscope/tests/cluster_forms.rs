@@ -441,3 +441,31 @@ fn timelines_of_two_runs_are_not_mixed() {
     place.fails(1, &["neither of which is known to be newer: 0-2"], &["cluster", "a", "b"]);
     place.done(&["cluster", "b"]);
 }
+
+#[test]
+fn ranks_in_folders_without_a_host_have_clocks_of_their_own_where_these_are_apart() {
+    let place = Place::new();
+    let words =
+        ["sample", "cluster", "-o", "runs", "--format", "text", "--devices-per-host", "4", "--steps", "3"];
+    place.done(&[&words[..], &["--seed", "20", "--clocks", "near", "--fault", "low-frequency=5"]].concat());
+    let saved = |run: &str| {
+        let told = place.done(&["cluster", run, "--json"]).json();
+        let named = told["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+        let saves: Vec<f64> = named.map(|it| it["saves_ns"].as_f64().unwrap()).collect();
+        let losses = told["losses"].as_array().unwrap().iter();
+        (saves, losses.map(|it| it["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let run = "runs/cluster_8_ranks_seed_20/text";
+    let (whole, _) = saved(run);
+    assert_eq!(whole.len(), 1);
+    std::fs::create_dir(place.path("renamed")).unwrap();
+    for folder in std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap()) {
+        let name = folder.file_name().into_string().unwrap();
+        let rank = name.split('_').nth(1).unwrap().trim_start_matches("1000");
+        std::fs::rename(folder.path(), place.path(&format!("renamed/rank{rank}"))).unwrap();
+    }
+    let (renamed, losses) = saved("renamed");
+    assert!(renamed.len() == 1 && (renamed[0] / whole[0] - 1.0).abs() < 0.05, "{renamed:?} and {whole:?}");
+    let count = |kind: &str| losses.iter().filter(|it| *it == kind).count();
+    assert_eq!((count("host_above"), count("own_clock")), (8, 1), "{losses:?}");
+}

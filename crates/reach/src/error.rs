@@ -117,6 +117,8 @@ pub enum LossReason {
     NoRank,
     /// The rank's host isn't told.
     NoHost,
+    /// The rank's host isn't told, and the folder above is taken for it.
+    HostAbove,
     /// A record has a time or a length that can't be.
     ImpossibleTime,
     /// A collective's name has no sequence number to match it by.
@@ -184,12 +186,12 @@ impl LossReason {
             | Self::NamedSteps
             | Self::NoSteps
             | Self::InferredSteps => "doubted",
-            Self::Double | Self::NoRank | Self::NoHost | Self::StatedComputing => "remark",
+            Self::Double | Self::NoRank | Self::NoHost | Self::HostAbove | Self::StatedComputing => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 27] = [
+    const ALL: [Self; 28] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -198,6 +200,7 @@ impl LossReason {
         Self::InventedRank,
         Self::NoRank,
         Self::NoHost,
+        Self::HostAbove,
         Self::ImpossibleTime,
         Self::Unnumbered,
         Self::Ungrouped,
@@ -230,6 +233,7 @@ impl LossReason {
             Self::InventedRank => "invented_rank",
             Self::NoRank => "no_rank",
             Self::NoHost => "no_host",
+            Self::HostAbove => "host_above",
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
             Self::Ungrouped => "ungrouped",
@@ -269,6 +273,7 @@ impl LossReason {
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",
             Self::NoRank => "names no rank, which others beside it do; not used",
+            Self::HostAbove => "tells no host; the folder above is taken for it",
             Self::NoHost => "tells no host; counts as a host of its own, with its own clock",
             Self::ImpossibleTime => "records with impossible times; left out",
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",

@@ -337,7 +337,8 @@ pub fn examine_profiles(
         matching::tie(&mut run);
     }
     losses.extend(steps_of_others);
-    losses.extend(separate_clocks::separate(&mut run));
+    let own_clocks = separate_clocks::separate(&mut run, &losses);
+    losses.extend(own_clocks);
     let mut strangers = strangers::find(&run);
     if strangers::leave_out(&mut run, &mut strangers) {
         matching::tie(&mut run);

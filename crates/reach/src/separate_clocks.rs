@@ -14,6 +14,10 @@ use crate::run::Run;
 /// The difference of ends, in nanoseconds, from which on two ranks have two clocks: more than the jitter of leaving.
 const APART: f64 = 1e6;
 
+/// The same where nothing but a folder's name says that ranks share a host: clocks of hosts that are synchronised over
+/// the network differ by less than a millisecond, which is as much as transfers take.
+const APART_UNTOLD: f64 = 1e5;
+
 /// How far the differences of a pair may lie from the usual one, in nanoseconds: the jitter of leaving, and the drift of
 /// clocks. Ends of two runs have nothing to do with one another, and tell of no clock.
 const STEADY: f64 = 2e5;
@@ -22,19 +26,27 @@ const STEADY: f64 = 2e5;
 const MOST: usize = 200;
 const FEWEST: usize = 2;
 
-/// Makes hosts of the ranks that have a clock of their own; returns them as losses.
-pub fn separate(run: &mut Run) -> Vec<Loss> {
+/// Makes hosts of the ranks that have a clock of their own; returns them as losses. Those that are known tell whose host
+/// isn't told.
+pub fn separate(run: &mut Run, known: &[Loss]) -> Vec<Loss> {
     let offsets = offsets(&differences(run));
+    let untold: BTreeSet<u32> = known
+        .iter()
+        .filter(|loss| loss.reason == LossReason::HostAbove)
+        .filter_map(|loss| loss.rank)
+        .collect();
     let mut losses = Vec::new();
     for host in 0..run.hosts.len() {
         let ranks: Vec<usize> = (0..run.ranks.len()).filter(|rank| run.ranks[*rank].host == host).collect();
-        let of_clocks = by_clock(&ranks, &offsets);
+        let is_untold = ranks.iter().any(|rank| untold.contains(&run.ranks[*rank].number));
+        let apart = if is_untold { APART_UNTOLD } else { APART };
+        let of_clocks = by_clock(&ranks, &offsets, apart);
         for (number, (offset, ranks)) in of_clocks.into_iter().enumerate().skip(1) {
             let name = format!("{}, clock {}", run.hosts[host], number + 1);
             let first = run.ranks[ranks[0]].number;
             let loss =
                 Loss::new(Some(first), run.hosts[host].clone(), LossReason::OwnClock, ranks.len() as u64);
-            losses.push(loss.because(format!("{:+.3} s", offset / 1e9)));
+            losses.push(loss.because(format!("{:+.4} s", offset / 1e9)));
             run.hosts.push(name);
             for rank in ranks {
                 run.ranks[rank].host = run.hosts.len() - 1;
@@ -80,11 +92,11 @@ fn differences(run: &Run) -> Differences<f64> {
 
 /// The ranks of a host by their clocks, and by how much these are ahead of the first, which most have. Ranks that meet
 /// none of the others have the first.
-fn by_clock(ranks: &[usize], offsets: &BTreeMap<usize, f64>) -> Vec<(f64, Vec<usize>)> {
+fn by_clock(ranks: &[usize], offsets: &BTreeMap<usize, f64>, apart: f64) -> Vec<(f64, Vec<usize>)> {
     let mut clocks: Vec<(f64, Vec<usize>)> = Vec::new();
     for &rank in ranks {
         let offset = offsets.get(&rank).copied().unwrap_or_default();
-        match clocks.iter_mut().find(|(known, _)| (known - offset).abs() <= APART) {
+        match clocks.iter_mut().find(|(known, _)| (known - offset).abs() <= apart) {
             Some((_, ranks)) => ranks.push(rank),
             None => clocks.push((offset, vec![rank])),
         }

@@ -48,7 +48,7 @@ pub fn look_at(folder: &Path) -> Found {
         && let Ok(identity) = database::identity(&path)
     {
         if let Some(host) = identity.host {
-            (found.host, found.host_uid) = (host, identity.host_uid);
+            found.take_host(host, identity.host_uid);
         }
         if let Some((rank, device)) = identity.ranks_and_devices.last() {
             said.push(*rank);

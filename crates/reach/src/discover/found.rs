@@ -15,6 +15,8 @@ pub struct Found {
     pub folder: PathBuf,
     pub rank: Option<u32>,
     pub host: String,
+    /// Whether nothing but the folder above tells the host.
+    pub is_host_above: bool,
     /// The number by which the profiler knows the host.
     pub host_uid: Option<String>,
     pub device: Option<u32>,
@@ -38,6 +40,7 @@ impl Found {
             folder: folder.to_owned(),
             rank: None,
             host: String::new(),
+            is_host_above: false,
             host_uid: None,
             device: None,
             taken: String::new(),
@@ -65,7 +68,19 @@ impl Found {
     pub fn or_host_above(&mut self) {
         if self.host.is_empty() {
             self.host = self.folder.parent().map(name_of).unwrap_or_default();
+            self.is_host_above = true;
         }
+    }
+
+    /// Takes a host that is told.
+    pub fn take_host(&mut self, host: String, uid: Option<String>) {
+        (self.host, self.host_uid, self.is_host_above) = (host, uid, false);
+    }
+
+    /// That the folder above was taken for its host.
+    pub fn host_above(&self) -> Option<Loss> {
+        let source = || self.folder.display().to_string();
+        self.is_host_above.then(|| Loss::new(self.rank, source(), LossReason::HostAbove, 1))
     }
 
     /// Where no host is named, and places of several lie together, it counts as one of its own, which is told.

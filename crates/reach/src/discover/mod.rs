@@ -247,6 +247,7 @@ fn discover_if(
     discovery.unused = unused.into_iter().map(|(rank, one)| collection_of(rank, one, &mut shared)).collect();
     for (rank, mut one) in chosen {
         discovery.losses.append(&mut one.losses);
+        discovery.losses.extend(one.host_above().map(|loss| Loss { rank: Some(rank), ..loss }));
         for (key, group) in std::mem::take(&mut one.groups) {
             discovery.groups.entry(key).or_insert(group);
         }

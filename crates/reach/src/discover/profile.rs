@@ -78,6 +78,7 @@ fn split(found: &Found, devices: &BTreeMap<u32, Option<u32>>, format: Format) ->
         let mut one = Found {
             rank: *rank,
             host: found.host.clone(),
+            is_host_above: found.is_host_above,
             host_uid: found.host_uid.clone(),
             device: Some(*device),
             taken: found.taken.clone(),
@@ -178,7 +179,7 @@ fn group_of(group: &Value, world_size: Option<u32>) -> Option<(u64, Group, bool)
 /// gives.
 fn worker_and_time(name: &str) -> (String, String) {
     let parts = || {
-        let (stem, _) = name.split_once(".pt.trace.json")?;
+        let (stem, _) = name.split_once(".pt.trace")?;
         let (worker, time) = stem.rsplit_once('.')?;
         let (host, process) = worker.rsplit_once('_')?;
         let are_numbers = [time, process].iter().all(|it| it.parse::<u64>().is_ok());
@@ -215,6 +216,10 @@ pub fn look_at_own(path: &Path) -> Vec<Found> {
         devices.entry(device).and_modify(|known| *known = Some(rank));
     }
     found.host = told.host;
+    if found.host.is_empty() {
+        // What was made of a timeline has its name.
+        (found.host, found.taken) = worker_and_time(&name_of(path));
+    }
     found.or_host_above();
     let metadata = take_metadata(&mut found, &Value::Object(told.metadata));
     found.world_size = found.world_size.or(told.world_size);

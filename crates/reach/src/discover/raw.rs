@@ -31,8 +31,8 @@ pub fn look_within(folder: &Path, found: &mut Found) {
     found.device = one.device;
     found.rank = one.rank;
     found.losses.extend(one.losses);
-    if !one.host.is_empty() {
-        found.host = one.host;
+    if !one.host.is_empty() && !one.is_host_above {
+        found.take_host(one.host, None);
     }
 }
 
