@@ -405,3 +405,20 @@ fn a_step_that_the_analysis_lacks_is_taken_from_the_table_beside_it() {
         "{parts:#?}"
     );
 }
+
+#[test]
+fn a_damaged_timeline_beside_texts_is_told_where_reasons_are_looked_for_in_it() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "text", &["--fault", "host-bound=5"]);
+    let timeline = file_of(&place, &folder, 5, "trace_view.json");
+    let whole = std::fs::read(&timeline).unwrap();
+    let answer = place.done(&["cluster", &folder, "--json"]).json();
+    assert_eq!(losses_of(&answer, 5), [], "{answer:#}");
+    assert_eq!(answer["suspects"][0]["evidence"]["causes"][0]["cause"], "host_bound", "{answer:#}");
+    for damaged in [&[][..], &whole[..whole.len() / 2], &[0xb7; 5000][..]] {
+        std::fs::write(&timeline, damaged).unwrap();
+        let answer = place.done(&["cluster", &folder, "--json"]).json();
+        let losses = losses_of(&answer, 5);
+        assert!(matches!(losses[..], [("damaged", detail)] if !detail.is_empty()), "{losses:?}");
+    }
+}

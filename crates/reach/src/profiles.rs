@@ -98,8 +98,8 @@ impl Profiles {
     pub(crate) fn operators(&self, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
         match self {
             Self::Folders(discovery) => {
-                let (operators, loss) = read::operators(&discovery.collections[index]);
-                losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(loss);
+                let (operators, lost) = read::operators(&discovery.collections[index]);
+                losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(lost);
                 operators
             }
             Self::Set(set) => set.operators(index).unwrap_or_else(|error| {

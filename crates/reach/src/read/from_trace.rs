@@ -74,10 +74,13 @@ pub fn each(collection: &Collection, work: &mut dyn Work) {
 }
 
 /// Hands on what the timeline beside texts tells of the host and the device, but for the operators, which the texts tell
-/// more of; returns when these were launched.
-pub fn host_of(collection: &Collection, work: &mut dyn Work) -> Launches {
+/// more of, and tells what of the timeline is lost; returns when these were launched.
+pub fn host_of(collection: &Collection, work: &mut dyn Work, losses: &mut Vec<Loss>) -> Launches {
     let mut launches = Launches::default();
-    with_opened(collection.outputs.timeline.as_ref(), |rank| {
+    let Some(whole) = &collection.outputs.timeline else { return launches };
+    room::within(whole, || {
+        let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
+        let rank = OfDevice::new(&opened.trace, whole);
         work.tells_copies();
         for (task, unit, start, end) in rank.tasks() {
             let name = rank.name(task);

@@ -179,11 +179,11 @@ pub trait Work {
     fn mark(&mut self, _name: &str, _start: i64, _end: i64) {}
 }
 
-/// Hands on what a rank did. Operators that can't be read are missing, as reading the rank has told already; returned is
-/// the loss of what only tells of its host.
-pub fn each(collection: &Collection, work: &mut dyn Work) -> Option<Loss> {
+/// Hands on what a rank did. Operators that can't be read are missing, as reading the rank has told already; returned are
+/// the losses of what only tells of its host.
+pub fn each(collection: &Collection, work: &mut dyn Work) -> Vec<Loss> {
     let mut operators = 0;
-    let mut loss = None;
+    let mut losses = Vec::new();
     if let Some(path) = &collection.outputs.database
         && let Ok(database) = open(path)
     {
@@ -192,14 +192,14 @@ pub fn each(collection: &Collection, work: &mut dyn Work) -> Option<Loss> {
             let path = path.display().to_string();
             Loss::new(Some(collection.rank), path, LossReason::Damaged, 1).because(error)
         };
-        loss = broken.map(lost);
+        losses.extend(broken.map(lost));
     }
     if let Some(path) = collection.outputs.kernels.as_ref().filter(|_| operators == 0) {
-        let launches = host_of(collection, work);
+        let launches = host_of(collection, work, &mut losses);
         let _ = from_kernels(path, &launches, work);
     }
     super::from_trace::each(collection, work);
-    loss
+    losses
 }
 
 /// Whether a task can be when it says, and as long.
@@ -282,10 +282,10 @@ impl Summing {
 }
 
 /// Reads a rank's operators; what tells of its host may be lost.
-pub fn operators(collection: &Collection) -> (Operators, Option<Loss>) {
+pub fn operators(collection: &Collection) -> (Operators, Vec<Loss>) {
     let mut sums = Summing::default();
-    let loss = each(collection, &mut sums);
-    (sums.finish(), loss)
+    let losses = each(collection, &mut sums);
+    (sums.finish(), losses)
 }
 
 /// The first number in a list of shapes such as `"1024,2048;2048,1408"`; 0 of none.

@@ -289,10 +289,13 @@ impl Importer<'_> {
         if self.stop.is_wanted() {
             return nothing();
         }
-        let (rows, mut losses) = read::rank(collection);
+        let (rows, told) = read::rank(collection);
+        let mut losses = told.clone();
         let done = (self.options.keep == Keep::All).then(|| {
             let mut done = Executed::default();
-            losses.extend(read::each(collection, &mut done));
+            let lost = read::each(collection, &mut done);
+            // A timeline that collectives are read from is told already.
+            losses.extend(lost.into_iter().filter(|it| !told.contains(it)));
             done.sort();
             done
         });
