@@ -422,3 +422,23 @@ fn a_damaged_timeline_beside_texts_is_told_where_reasons_are_looked_for_in_it() 
         assert!(matches!(losses[..], [("damaged", detail)] if !detail.is_empty()), "{losses:?}");
     }
 }
+
+#[test]
+fn a_database_that_is_cut_to_its_first_pages_is_told() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "none"]);
+    for name in ["analysis.db", "ascend_pytorch_profiler_5.db"] {
+        let file = file_of(&place, &folder, 5, name);
+        let whole = std::fs::read(&file).unwrap();
+        for length in [3_000, 4_096, 5_000, 8_192, 100_000] {
+            std::fs::write(&file, &whole[..length]).unwrap();
+            let answer = place.done(&["cluster", &folder, "--json"]).json();
+            assert!(
+                losses_of(&answer, 5).iter().any(|(kind, _)| *kind == "damaged"),
+                "{name} cut to {length} bytes: {:#}",
+                answer["losses"]
+            );
+        }
+        std::fs::write(&file, whole).unwrap();
+    }
+}

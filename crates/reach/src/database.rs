@@ -23,6 +23,15 @@ pub unsafe fn keep_no_account_of_memory() {
 /// # Errors
 /// When it is no plain file, no database, or one that is too damaged to have tables.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
+    open_telling(path).map(|(database, _)| database)
+}
+
+/// As [`open()`], with why SQLite refuses the database as it is: one that is shorter than it says, or whose list of tables
+/// is damaged, may list no table that it lost.
+///
+/// # Errors
+/// As [`open()`].
+pub fn open_telling(path: &Path) -> rusqlite::Result<(Connection, Option<rusqlite::Error>)> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // SQLite would wait for a pipe.
@@ -35,14 +44,17 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     database.execute_batch(settings)?;
     let list =
         |it: &Connection| it.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    let tables = list(&database).or_else(|_| {
-        // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
-        database.execute_batch("PRAGMA writable_schema = ON")?;
-        list(&database)
-    });
-    match tables? {
+    let (tables, damage) = match list(&database) {
+        Ok(tables) => (tables, None),
+        Err(error) => {
+            // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
+            database.execute_batch("PRAGMA writable_schema = ON")?;
+            (list(&database)?, Some(error))
+        }
+    };
+    match tables {
         0 => Err(rusqlite::Error::QueryReturnedNoRows),
-        _ => Ok(database),
+        _ => Ok((database, damage)),
     }
 }
 
@@ -252,4 +264,28 @@ pub fn identity(path: &Path) -> rusqlite::Result<Identity> {
         identity.metadata = Some(Value::Object(metadata));
     }
     Ok(identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_cut_anywhere_is_refused_or_told() {
+        const PAGE: usize = 4096;
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("cut.db");
+        let database = Connection::open(&path).expect("a new database");
+        let tables =
+            "CREATE TABLE first (x); CREATE TABLE last (x); INSERT INTO last VALUES (zeroblob(20000));";
+        database.execute_batch(&format!("PRAGMA page_size = {PAGE}; {tables}")).expect("tables");
+        drop(database);
+        let whole = std::fs::read(&path).expect("the database");
+        assert!(open_telling(&path).is_ok_and(|(_, damage)| damage.is_none()));
+        for length in [0, 50, 1_000, 3_000, PAGE, 5_000, 2 * PAGE, 3 * PAGE, whole.len() - PAGE] {
+            std::fs::write(&path, &whole[..length]).expect("a writable temporary folder");
+            let is_told = open_telling(&path).map_or(true, |(_, damage)| damage.is_some());
+            assert!(is_told, "cut to {length} of {} bytes", whole.len());
+        }
+    }
 }

@@ -62,7 +62,10 @@ pub fn look_at(folder: &Path) -> Vec<Found> {
         return result_texts::look_at(folder);
     }
     let mut all = All::default();
-    let done = database::open(&path).and_then(|database| all.read(&database));
+    let done = database::open_telling(&path).and_then(|(database, damage)| {
+        all.read(&database)?;
+        damage.map_or(Ok(()), Err)
+    });
     let mut found = all.into_found(folder, &path);
     if let Err(error) = done {
         let loss = Loss::new(None, path.display().to_string(), LossReason::Damaged, 1).because(error);

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::{Recording, StatedStep};
 use crate::clocks::median;
-use crate::database::{Texts, each_row, number, open, text, whole};
+use crate::database::{Texts, each_row, number, open_telling, text, whole};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport};
@@ -19,9 +19,9 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
         losses.push(loss.because(error));
     };
     if let Some(path) = &collection.outputs.database {
-        match open(path) {
-            Ok(database) => {
-                for error in read_profile(&database, recording) {
+        match open_telling(path) {
+            Ok((database, damage)) => {
+                for error in or_damage(read_profile(&database, recording), damage) {
                     broken(path, error);
                 }
                 recording.steps_from = Some(path.clone()).filter(|_| !recording.steps.is_empty());
@@ -30,10 +30,10 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
         }
     }
     if let Some(path) = &collection.outputs.analysis {
-        match open(path) {
-            Ok(database) => {
+        match open_telling(path) {
+            Ok((database, damage)) => {
                 let had_none = recording.steps.is_empty();
-                for error in read_analysis(&database, recording) {
+                for error in or_damage(read_analysis(&database, recording), damage) {
                     broken(path, error);
                 }
                 if had_none && !recording.steps.is_empty() {
@@ -43,6 +43,11 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
             Err(error) => broken(path, error),
         }
     }
+}
+
+/// Why tables broke off, or else why SQLite refused the database at first: tables that it lost whole don't break off.
+fn or_damage(broken: Vec<rusqlite::Error>, damage: Option<rusqlite::Error>) -> Vec<rusqlite::Error> {
+    if broken.is_empty() { damage.into_iter().collect() } else { broken }
 }
 
 /// Reads `ascend_pytorch_profiler_N.db`; returns why tables broke off.
