@@ -442,3 +442,19 @@ fn a_database_that_is_cut_to_its_first_pages_is_told() {
         std::fs::write(&file, whole).unwrap();
     }
 }
+
+#[test]
+fn links_in_another_ranks_table_are_told() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "none"]);
+    let [own, others] = [5, 2].map(|rank| file_of(&place, &folder, rank, "analysis.db"));
+    std::fs::copy(others, own).unwrap();
+    let answer = place.done(&["cluster", "comm", &folder, "--matrix", "--json"]).json();
+    let losses = losses_of(&answer, 5);
+    assert!(
+        matches!(losses[..], [("damaged", detail)] if detail.starts_with("links of groups that the rank isn't in")),
+        "{losses:?}"
+    );
+    let screen = place.run(&["cluster", "comm", &folder, "--matrix", "--lang", "zh"]);
+    assert!(screen.stderr.contains("该 rank 不在其中的通信组的链路"), "{}", screen.stderr);
+}

@@ -30,6 +30,7 @@
 //! slots   typical                      places of collectives in a step; what is typical of values
 //! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
 //! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
+//! foreign_links                        traffic of groups that a rank isn't in
 //! clocks   matching   relative         hosts' clocks; which parts belong to one collective; differences of two ranks
 //! run   gathered                       all ranks side by side; the parts of those that were read so far
 //! profiles                             where they are read from: folders, or a set
@@ -52,6 +53,7 @@ mod discover;
 mod doubles;
 mod error;
 mod experts;
+mod foreign_links;
 mod gathered;
 mod held;
 mod hidden_work;
@@ -317,6 +319,7 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let all = discovery.collections.len();
     progress(Stage::Matching);
+    losses.extend(foreign_links::leave_out(&discovery, &mut run));
     losses.extend(without_collectives(&discovery, &run, &losses));
     losses.extend(without_operators(&discovery, &run));
     losses.extend(cut_steps::leave_out(&mut run));

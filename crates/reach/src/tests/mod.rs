@@ -405,3 +405,21 @@ fn tables_of_fewer_ranks_never_take_the_place_of_those_of_all() {
     let opened = crate::set::open::Set::open(&set, None).unwrap();
     assert!(crate::set::whole::find(&opened).is_some());
 }
+
+#[test]
+fn links_of_groups_that_a_rank_is_not_in_are_left_out_and_counted() {
+    let folder = TempDir::new().unwrap();
+    Cluster::new(1, Faults::default()).write(folder.path(), 0..RANKS, None);
+    let matrix = |rank: usize| {
+        let name = format!("host{}_{}_20260102030405{rank:03}_ascend_pt", rank / 4, 100 + rank);
+        folder.path().join(name).join("ASCEND_PROFILER_OUTPUT/communication_matrix.json")
+    };
+    let lost = || -> Vec<(Option<u32>, u64)> {
+        let losses = examined(folder.path()).losses;
+        losses.iter().filter(|it| it.detail.contains("isn't in")).map(|it| (it.rank, it.count)).collect()
+    };
+    assert_eq!(lost(), []);
+    std::fs::copy(matrix(2), matrix(5)).unwrap();
+    // One other member of a pair, and three of four.
+    assert_eq!(lost(), [(Some(5), 4)]);
+}
