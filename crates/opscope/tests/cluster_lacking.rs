@@ -60,6 +60,31 @@ fn experts_whose_peer_is_missing_are_beside_no_mean() {
 }
 
 #[test]
+fn experts_of_ranks_without_operators_are_said_to_be_unknown() {
+    let place = Place::new();
+    let run = made(&place, "run", "7", &["--fault", "more-tokens=7"]);
+    let folders = || std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path());
+    let forget = |rank: u32| {
+        let of_rank = |path: &std::path::PathBuf| path.to_str().unwrap().contains(&format!("_1000{rank}_"));
+        let folder = folders().find(of_rank).unwrap();
+        let file = folder.join(format!("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{rank}.db"));
+        rusqlite::Connection::open(file).unwrap().execute("DROP TABLE COMPUTE_TASK_INFO", []).unwrap();
+    };
+    forget(5);
+    let told = place.done(&["cluster", "experts", &run, "--json"]);
+    assert!(told.stderr.contains("rank 5: recorded without operators"), "{}", told.stderr);
+    let told = told.json();
+    let groups = told["groups"].as_array().unwrap();
+    let lacking =
+        groups.iter().find(|group| group["without_operators"] == serde_json::json!([5])).expect("its group");
+    assert_eq!(lacking["missing"], serde_json::json!([]), "{lacking:#}");
+    assert!(lacking["imbalance"].is_null() && lacking["loses_ns"].is_null(), "{lacking:#}");
+    (0..8).filter(|rank| *rank != 5).for_each(forget);
+    let told = place.done(&["cluster", "experts", &run]).stdout;
+    assert!(told.starts_with("No rank recorded operators"), "{told}");
+}
+
+#[test]
 fn two_runs_that_have_half_of_the_ranks_each_are_told() {
     let place = Place::new();
     let first = made(&place, "first", "1", &["--fault", "default"]);

@@ -19,6 +19,15 @@ pub struct ExpertRow {
     pub duration_ns: i64,
 }
 
+/// The products of all ranks' experts, as they were recorded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExpertRows {
+    /// The products.
+    pub products: Vec<ExpertRow>,
+    /// The ranks that were recorded without operators, so that nothing is known of their experts.
+    pub without_operators: Vec<u32>,
+}
+
 /// A rank's experts. Figures are means over steps.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ExpertsRow {
@@ -34,7 +43,7 @@ pub struct ExpertsRow {
     /// The time of all products a step, in nanoseconds.
     #[serde(serialize_with = "crate::rows::whole_ns")]
     pub time_ns: f64,
-    /// Its tokens as a multiple of its group's mean; `None` where members of that weren't recorded.
+    /// Its tokens as a multiple of its group's mean; `None` where members of that, or their operators, weren't recorded.
     pub times_mean: Option<f64>,
 }
 
@@ -45,12 +54,14 @@ pub struct ExpertsGroup {
     pub ranks: Vec<u32>,
     /// Its members that weren't recorded, without which neither its mean nor its longest is known.
     pub missing: Vec<u32>,
+    /// Its members that were recorded without operators, which is as bad.
+    pub without_operators: Vec<u32>,
     /// The rank with the most tokens of those recorded.
     pub most: u32,
-    /// By how much that rank's tokens exceed the mean, as a share of it; `None` where members are missing.
+    /// By how much that rank's tokens exceed the mean, as a share of it; `None` where members are missing, or their operators.
     pub imbalance: Option<f64>,
     /// The most that a step loses if each product is waited for: the sum over products of the longest time less the
-    /// mean, in nanoseconds; `None` where members are missing.
+    /// mean, in nanoseconds; `None` where members are missing, or their operators.
     pub loses_ns: Option<f64>,
 }
 
@@ -124,7 +135,8 @@ fn longest_and_excess(times: &[i64]) -> (f64, f64) {
 }
 
 /// Puts products together by rank and group.
-pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
+pub fn experts(discovery: &Discovery, recorded: &ExpertRows) -> Experts {
+    let rows = &recorded.products;
     let declared: Vec<&Vec<u32>> =
         discovery.groups.values().filter(|group| group.role == Role::Ep).map(|group| &group.ranks).collect();
     let group_of = |rank: u32| declared.iter().position(|ranks| ranks.contains(&rank));
@@ -174,8 +186,10 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
         let lost = of_group.map(|(_, times)| longest_and_excess(times).1);
         let here: Vec<u32> = members.iter().map(|it| ranks[*it].rank).collect();
         let declared = key.map_or(&[][..], |key| declared[key].as_slice());
-        let missing: Vec<u32> = declared.iter().copied().filter(|rank| !here.contains(rank)).collect();
-        let is_whole = missing.is_empty();
+        let others = declared.iter().copied().filter(|rank| !here.contains(rank));
+        let (without_operators, missing): (Vec<u32>, Vec<u32>) =
+            others.partition(|rank| recorded.without_operators.contains(rank));
+        let is_whole = missing.is_empty() && without_operators.is_empty();
         let times_mean = |rank: usize| {
             let times = if mean > 0.0 { ranks[rank].tokens / mean } else { 1.0 };
             is_whole.then_some(times)
@@ -186,6 +200,7 @@ pub fn experts(discovery: &Discovery, rows: &[ExpertRow]) -> Experts {
             imbalance: most.and_then(times_mean).map(|times| times - 1.0),
             loses_ns: is_whole.then(|| (lost.sum::<f64>() / steps.len().max(1) as f64).round()),
             missing,
+            without_operators,
         });
         let of_members: Vec<(usize, Option<f64>)> = members.iter().map(|it| (*it, times_mean(*it))).collect();
         let of_group = by_product.range((key, i32::MIN)..=(key, i32::MAX));
@@ -217,7 +232,8 @@ mod tests {
             row(0, 2, 1, 10, 1_000),
             row(1, 2, 1, 14, 1_400),
         ];
-        let found = experts(&Discovery::default(), &rows);
+        let recorded = ExpertRows { products: rows.to_vec(), without_operators: Vec::new() };
+        let found = experts(&Discovery::default(), &recorded);
         let lost: Vec<f64> = found.products.iter().map(|it| it.loses_ns).collect();
         assert_eq!(lost, [1_000.0, 100.0]);
         assert_eq!(found.groups[0].loses_ns, Some(1_100.0));

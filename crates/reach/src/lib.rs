@@ -108,7 +108,7 @@ pub use discover::{
     Collection, Discovery, Group, Outputs, Role, discover, discover_of_any_job, group_key, key_of_text,
 };
 pub use error::{Loss, LossReason, ReachError};
-pub use experts::{ExpertRow, Experts, ExpertsGroup, ExpertsProduct, ExpertsRow, experts};
+pub use experts::{ExpertRow, ExpertRows, Experts, ExpertsGroup, ExpertsProduct, ExpertsRow, experts};
 pub use held::Held;
 pub use links::{Ends, SlowLink};
 pub use matching::Shift;

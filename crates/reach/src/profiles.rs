@@ -11,7 +11,7 @@ use opscope_formats::reading::Stop;
 use crate::discover::{Collection, Discovery, discover};
 use crate::doubles::refuse_at_once;
 use crate::error::{Loss, LossReason, ReachError};
-use crate::experts::ExpertRow;
+use crate::experts::{ExpertRow, ExpertRows};
 use crate::gathered::Gathering;
 use crate::read::{self, Executed, Operators, Ran};
 use crate::run::Run;
@@ -120,7 +120,7 @@ impl Profiles {
         &self,
         stop: &Stop,
         progress: &Progress<'_>,
-    ) -> Result<(Vec<ExpertRow>, Vec<Loss>), ReachError> {
+    ) -> Result<(ExpertRows, Vec<Loss>), ReachError> {
         let discovery = match self {
             Self::Folders(discovery) => discovery,
             Self::Set(set) if set.keep() < Keep::All => return Err(ReachError::NoOperators),
@@ -139,18 +139,21 @@ impl Profiles {
         if stop.is_wanted() {
             return Err(ReachError::Interrupted);
         }
-        let (mut rows, mut losses) = (Vec::new(), discovery.losses.clone());
-        for (of_rank, lost) in read {
-            rows.extend(of_rank);
+        let (mut found, mut losses) = (ExpertRows::default(), discovery.losses.clone());
+        for (collection, (products, has_operators, lost)) in discovery.collections.iter().zip(read) {
+            found.products.extend(products);
+            if !has_operators {
+                found.without_operators.push(collection.rank);
+            }
             losses.extend(lost);
         }
         sort_losses(&mut losses);
-        Ok((rows, losses))
+        Ok((found, losses))
     }
 }
 
-/// The products of a rank's experts.
-fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
+/// The products of a rank's experts, and whether it has any operators.
+fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, bool, Vec<Loss>) {
     let (rows, mut lost) = read::rank(collection);
     let mut executed = Executed::default();
     lost.extend(read::each(collection, &mut executed));
@@ -174,7 +177,7 @@ fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, Vec<Loss>) {
         });
         *place += 1;
     }
-    (found, lost)
+    (found, rows.operators > 0, lost)
 }
 
 /// Puts losses in the order of ranks, each once, however the ranks are read: several imports into a set tell what is

@@ -90,10 +90,10 @@ fn ask_ranks(path: &Path, trail: &mut Trail) {
         Err(error) => return trail.refused(&error),
     };
     match profiles.experts(&Stop::default(), &|_| {}) {
-        Ok((rows, losses)) => {
-            trail.counted("rows of experts", rows.len());
+        Ok((recorded, losses)) => {
+            trail.counted("rows of experts", recorded.products.len());
             trail.counted("losses of experts", losses.len());
-            let experts = opscope_reach::experts(profiles.discovery(), &rows);
+            let experts = opscope_reach::experts(profiles.discovery(), &recorded);
             trail.counted("ranks with experts", experts.ranks.len());
         }
         Err(error) => trail.refused(&error),

@@ -16,7 +16,7 @@ use crate::discover::collected;
 use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
-use crate::experts::ExpertRow;
+use crate::experts::{ExpertRow, ExpertRows};
 use crate::read::{Kind, Launch, OperatorKey, Operators, Ran, Summing, Work, can_last};
 use crate::rows::{CollectiveType, RankRows};
 use crate::run::{Outline, Run};
@@ -350,17 +350,18 @@ impl Set {
     ///
     /// # Errors
     /// When a file can't be read.
-    pub fn experts(&self) -> Result<Vec<ExpertRow>, SetError> {
-        let mut rows = Vec::new();
+    pub fn experts(&self) -> Result<ExpertRows, SetError> {
+        let mut products = Vec::new();
         self.each(|line: &ExpertLine, _| {
             let rank = u32::try_from(line.rank).map_err(|_| format!("a rank {}", line.rank))?;
             check(can_last_so_long(line.duration_ns), "a product of an impossible length")?;
             let ExpertLine { step, place, tokens, duration_ns, .. } = *line;
-            rows.push(ExpertRow { rank, step, place, tokens: tokens.max(0) as u64, duration_ns });
+            products.push(ExpertRow { rank, step, place, tokens: tokens.max(0) as u64, duration_ns });
             Ok(())
         })?;
-        rows.sort_by_key(|row| (row.rank, row.step, row.place));
-        Ok(rows)
+        products.sort_by_key(|row| (row.rank, row.step, row.place));
+        let without = self.counts.iter().filter(|(_, (operators, _))| *operators == 0);
+        Ok(ExpertRows { products, without_operators: without.map(|(rank, _)| *rank).collect() })
     }
 }
 

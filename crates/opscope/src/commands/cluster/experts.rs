@@ -64,16 +64,25 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let bar = StepBar::new(terminal);
     bar.step(&described(Stage::Looking));
     let profiles = arguments.source.open()?;
-    let (rows, losses) = profiles.experts(&Stop::default(), &|stage| bar.step(&described(stage)))?;
+    let (recorded, losses) = profiles.experts(&Stop::default(), &|stage| bar.step(&described(stage)))?;
     drop(bar);
     for line in cluster::losses_lines(&losses) {
         terminal.warn(&line);
     }
-    let found = experts(profiles.discovery(), &rows);
+    let found = experts(profiles.discovery(), &recorded);
+    let without = &recorded.without_operators;
     if found.ranks.is_empty() && !arguments.form.json {
-        terminal
-            .print(word("No rank multiplies tokens of experts: there is no operator GroupedMatmul, nor aten::_grouped_mm.\n"))?;
+        let why = match without.len() == profiles.discovery().collections.len() {
+            true => word("No rank recorded operators, which experts are found by.\n"),
+            false => {
+                word("No rank multiplies tokens of experts: there is no operator GroupedMatmul, nor aten::_grouped_mm.\n")
+            }
+        };
+        terminal.print(why)?;
         return Ok(Exit::Done);
+    }
+    if !without.is_empty() {
+        terminal.warn(&cluster::without_operators(without));
     }
     let losses = losses.iter().map(cluster::loss_json).collect();
     let usual = if arguments.form.csv || arguments.form.json { usize::MAX } else { USUAL };

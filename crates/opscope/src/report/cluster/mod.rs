@@ -68,6 +68,12 @@ pub fn loss_json(loss: &Loss) -> Value {
     })
 }
 
+/// That ranks were recorded without operators, by which experts are found.
+pub fn without_operators(ranks: &[u32]) -> String {
+    let ranks = ranks_text(ranks);
+    say!("{ranks}: recorded without operators, so that nothing is known of their experts")
+}
+
 /// Some ranks in words: `rank 3`, `ranks 3, 17`.
 fn ranks_text(ranks: &[u32]) -> String {
     let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
