@@ -203,6 +203,9 @@ fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
             "{who}: {saves} and {same}: {of_less}"
         );
     }
+    let why = place.done(&["cluster", "slow", "less"]).stdout;
+    assert!(why.contains("the set was imported without operators"), "{why}");
+    assert!(!why.contains("its profile has no operators"), "{why}");
     place.fails(1, &["--keep all"], &["cluster", "experts", "less"]);
     place.done(&["cluster", "import", &folder, "-o", "least", "--keep", "summary"]);
     place.fails(1, &["--keep summary"], &["cluster", "least"]);

@@ -129,6 +129,8 @@ pub enum Cause {
     Unknown,
     /// The profile has no operators, which reasons are found by.
     NoOperators,
+    /// The profile has operators, and the set that was imported from it keeps none.
+    OperatorsNotKept,
     /// The profiles of its peers have no operators, so that its own can't be compared.
     NoOperatorsOfPeers,
 }
@@ -179,9 +181,10 @@ impl Evidence {
     /// Whether the operators are known, and none of the reasons is theirs, or nothing is known but that others wait.
     pub fn is_without_reason(&self) -> bool {
         match self.causes.first().map(|it| &it.cause) {
-            None | Some(Cause::Unknown | Cause::NoOperators | Cause::NoOperatorsOfPeers) => {
-                !self.differences.is_empty()
-            }
+            None
+            | Some(
+                Cause::Unknown | Cause::NoOperators | Cause::OperatorsNotKept | Cause::NoOperatorsOfPeers,
+            ) => !self.differences.is_empty(),
             Some(Cause::NotRecorded { .. }) => true,
             Some(_) => false,
         }

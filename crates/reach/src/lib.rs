@@ -387,6 +387,7 @@ pub fn examine_profiles(
         return Err(ReachError::Interrupted);
     }
     suspects::sort(&mut told);
+    tell_what_is_not_kept(profiles, &run, &mut told);
     let evidence;
     (costs.suspects, evidence) = told.into_iter().unzip();
     losses.extend(lost.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -394,6 +395,23 @@ pub fn examine_profiles(
     profiles::sort_losses(&mut losses);
     let accounts = account::of_ranks(&run, &peers.absent);
     Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
+}
+
+/// Says of suspects whose operators a set left out that it did.
+fn tell_what_is_not_kept(profiles: &Profiles, run: &Run, told: &mut suspects::Told) {
+    if !matches!(profiles, Profiles::Set(set) if set.keep() < Keep::All) {
+        return;
+    }
+    for (suspect, evidence) in told {
+        let rank = match suspect.who {
+            Who::Rank(rank) => Some(rank),
+            _ => evidence.of_rank.and_then(|number| run.rank_of(number)),
+        };
+        if rank.is_some_and(|rank| run.ranks[rank].operators > 0) {
+            let unknown = evidence.causes.iter_mut().filter(|it| it.cause == Cause::NoOperators);
+            unknown.for_each(|it| it.cause = Cause::OperatorsNotKept);
+        }
+    }
 }
 
 /// A loss where the ends of steps are much farther apart than any rank's steps are long.

@@ -109,6 +109,10 @@ pub fn of_cause(cause: &Cause) -> String {
             say!("it was recorded with other options than its peers (theirs in brackets): {options}")
         }
         Cause::NoOperators => word("its profile has no operators, which reasons are found by").to_owned(),
+        Cause::OperatorsNotKept => {
+            word("the set was imported without operators, which reasons are found by: import with --keep all")
+                .to_owned()
+        }
         Cause::NoOperatorsOfPeers => {
             word("no profile of its peers has operators, beside which its own would tell the reason")
                 .to_owned()
