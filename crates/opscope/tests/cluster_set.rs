@@ -150,7 +150,11 @@ fn what_is_there_is_left_alone_and_other_data_are_refused() {
         &["rank 0 is in run run of the set already", "--run"],
         &["cluster", "import", &other, "-o", "set"],
     );
-    place.done(&["cluster", "import", &other, "-o", "set", "--run", "second"]);
+    let imported = place.done(&["cluster", "import", &other, "-o", "set", "--run", "second"]).stdout;
+    assert!(imported.ends_with("opscope cluster set --run second\n"), "{imported}");
+    let screen = place.done(&["cluster", "set", "--run", "second"]).stdout;
+    assert!(screen.ends_with("opscope cluster info set --run second\n"), "{screen}");
+    assert!(screen.contains("opscope cluster slow set --run second"), "{screen}");
     place.fails(1, &["several runs, run, second", "--run"], &["cluster", "set"]);
     place.fails(1, &["no run third", "run, second"], &["cluster", "set", "--run", "third"]);
     let second = place.done(&["cluster", "set", "--run", "second", "--json"]).json();

@@ -120,7 +120,7 @@ pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
 pub use run::{Event, Instance, Rank, Run, RunGroup};
 pub use set::catalog::SetTable;
 pub use set::import::{ImportOptions, Imported, Shard, import};
-pub use set::manifest::Keep;
+pub use set::manifest::{Keep, has_several_runs};
 pub use set::open::Set;
 pub use set::{SetError, is_run_name, is_set};
 pub use summary::{By, SummaryRow, summary};

@@ -194,6 +194,11 @@ pub fn chosen_run(set: &Path, run: Option<&str>) -> Result<String, SetError> {
     }
 }
 
+/// Whether a set has several runs, so that one has to be named to read it.
+pub fn has_several_runs(set: &Path) -> bool {
+    runs(set).is_ok_and(|runs| runs.len() > 1)
+}
+
 /// The manifests of a run's parts, in the order of their ranks.
 ///
 /// # Errors

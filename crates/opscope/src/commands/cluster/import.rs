@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use opscope_formats::reading::Stop;
-use opscope_reach::{ImportOptions, Keep, Shard, is_run_name};
+use opscope_reach::{ImportOptions, Keep, Shard, has_several_runs, is_run_name};
 use opscope_say::{say, word};
 
 use super::described;
@@ -105,7 +105,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let set = arguments.output.display().to_string();
     match arguments.json {
         true => terminal.print(&cluster::imported_json(&imported, &set, &arguments.run).to_text()?)?,
-        false => terminal.print(&cluster::imported_text(&imported, options.keep, &set, terminal.width()))?,
+        false => {
+            let run = Some(&*arguments.run).filter(|_| has_several_runs(&arguments.output));
+            let text = cluster::imported_text(&imported, options.keep, &set, run, terminal.width());
+            terminal.print(&text)?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -133,7 +133,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     };
     terminal.print(&match source::form_of(&arguments.form, terminal) {
         TablesForm::Json => cluster::to_json(&findings).to_text()?,
-        TablesForm::Text(width) => cluster::to_text(&findings, &arguments.source.paths, width),
+        TablesForm::Text(width) => {
+            let source = &arguments.source;
+            cluster::to_text(&findings, &source.paths, source.run.as_deref(), width)
+        }
         TablesForm::Csv => rows(true)?,
         TablesForm::Markdown => rows(false)?,
     })?;

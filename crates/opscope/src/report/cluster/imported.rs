@@ -5,12 +5,19 @@ use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
+use super::screen::words_of_run;
 use super::{grouped, listed, loss_json};
 use crate::report::{Envelope, Table, TableCell, TableColumn, count};
-use crate::terminal::{bold, dim, printable};
+use crate::terminal::{bold, command_line, dim, printable};
 
-/// The ranks and tables that came in, and what is missing.
-pub fn imported_text(imported: &Imported, keep: Keep, set: &str, width: Option<u16>) -> String {
+/// The ranks and tables that came in, and what is missing. `run` is their run in the set, where that has others.
+pub fn imported_text(
+    imported: &Imported,
+    keep: Keep,
+    set: &str,
+    run: Option<&str>,
+    width: Option<u16>,
+) -> String {
     let mut text = match imported.ranks.len() {
         0 => word("Nothing new").to_owned(),
         new => say!("{} imported", bold(&count(new, "rank"))),
@@ -40,10 +47,12 @@ pub fn imported_text(imported: &Imported, keep: Keep, set: &str, width: Option<u
     if let Some(why) = &imported.why_not_whole {
         text.push_str(&say!("\nWithout the tables over all ranks: {}\n", printable(why)));
     }
+    let set = command_line(std::iter::once(set.to_owned()).chain(words_of_run(run)));
+    let set = printable(&set);
     let more = match keep {
         // Everything else is found by collectives, which it hasn't.
-        Keep::Summary => say!("\nMore: opscope cluster sql {} \"SELECT * FROM steps\"\n", printable(set)),
-        _ => say!("\nMore: opscope cluster {}\n", printable(set)),
+        Keep::Summary => say!("\nMore: opscope cluster sql {} \"SELECT * FROM steps\"\n", set),
+        _ => say!("\nMore: opscope cluster {}\n", set),
     };
     text.push_str(&dim(&more));
     text

@@ -11,8 +11,8 @@ use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, count};
 use crate::terminal::{bold, command_line, dim, printable};
 
-/// Everything on one screen.
-pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> String {
+/// Everything on one screen. `run` is that of a set which was asked for.
+pub fn to_text(findings: &Findings, paths: &[PathBuf], run: Option<&str>, width: Option<u16>) -> String {
     let costs = &findings.costs;
     let mut text = format!("{}\n\n", heading(findings));
     if costs.replay_error > LARGEST_ERROR {
@@ -36,7 +36,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], width: Option<u16>) -> St
         });
     }
     text.push_str(&format!("\n{}\n{}\n", account(findings), clocks(findings)));
-    text.push_str(&more(findings, paths));
+    text.push_str(&more(findings, paths, run));
     text
 }
 
@@ -205,9 +205,15 @@ fn is_plain(name: &str) -> bool {
     name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || it == '-' || it == '.')
 }
 
+/// The option that chooses a run of a set, as words of a command line.
+pub fn words_of_run(run: Option<&str>) -> impl Iterator<Item = String> {
+    run.into_iter().flat_map(|run| ["--run".to_owned(), run.to_owned()])
+}
+
 /// Where to go on.
-fn more(findings: &Findings, paths: &[PathBuf]) -> String {
-    let paths = command_line(paths.iter().map(|path| path.display().to_string()));
+fn more(findings: &Findings, paths: &[PathBuf], run: Option<&str>) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    let paths = command_line(paths.chain(words_of_run(run)));
     let paths = printable(&paths).into_owned();
     let mut suspects = findings.costs.suspects.iter().filter(|suspect| !suspect.is_within);
     let first = suspects.find_map(|suspect| match suspect.who {
