@@ -170,6 +170,17 @@ fn what_insight_opens_is_what_the_vendors_command_writes() {
     assert!(read("insight") == read("vendor"));
 }
 
+#[test]
+fn tables_that_only_folders_of_ranks_have_are_refused_of_timelines_with_that_reason() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "-o", "made", "--ranks", "4", "--format", "kineto"]);
+    let insight = ["cluster", "export", "made", "--format", "insight", "-o", "insight"];
+    for command in [&insight[..], &["msprof-analyze", "-d", "made"]] {
+        let refused = place.fails(1, &["made: no folders of ranks with databases or texts"], command);
+        assert!(!refused.stderr.contains("no profiles of ranks"), "{}", refused.stderr);
+    }
+}
+
 /// The rows of a comparison with this verdict.
 fn with_verdict<'a>(answer: &'a Value, verdict: &str) -> Vec<&'a str> {
     let rows = answer["rows"].as_array().unwrap().iter().filter(|row| row["verdict"] == verdict);

@@ -23,6 +23,12 @@ pub enum ReachError {
          databases of opscope, or the cluster_analysis.db or cluster_*.json of all"
     )]
     NoCollections(PathBuf),
+    /// There are profiles of ranks, but none of the form that the vendor's tools take.
+    #[error(
+        "{0}: no folders of ranks with databases or texts (*_ascend_pt, *_ascend_ms), which alone are read for these \
+         tables; opscope cluster reads the other profiles that are there"
+    )]
+    NoFolders(PathBuf),
     /// Collections were found, but no rank has a collective that another has.
     #[error(
         "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \

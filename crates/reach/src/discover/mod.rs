@@ -232,9 +232,11 @@ fn discover_if(
     for path in paths {
         search::places_below(path, &mut places)?;
     }
+    let are_others = !places.is_empty();
     let places: Vec<Place> = places.into_iter().filter(is_wanted).collect();
     if places.is_empty() {
-        return Err(ReachError::NoCollections(paths.first().cloned().unwrap_or_default()));
+        let none = if are_others { ReachError::NoFolders } else { ReachError::NoCollections };
+        return Err(none(paths.first().cloned().unwrap_or_default()));
     }
     let found = opscope_parallel::map(&places, look_at);
     let mut discovery = Discovery::default();
