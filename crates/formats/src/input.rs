@@ -1,7 +1,7 @@
 //! The bytes of an input file, compressed or not; text in UTF-16 or GB 18030 becomes UTF-8, without a mark.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Deref;
 use std::path::Path;
 
@@ -127,6 +127,34 @@ impl Input {
         file.read_to_end(&mut bytes)?;
         Ok(Self::Owned(bytes))
     }
+}
+
+/// Whether two files have the same content, each packed or not; they are read side by side, so that neither has to fit into
+/// memory.
+///
+/// # Errors
+/// Errors of the system, and damage of a packed file.
+pub fn have_same_content(first: &Path, second: &Path) -> io::Result<bool> {
+    let (mut first, mut second) = (content_of(first)?, content_of(second)?);
+    loop {
+        let (left, right) = (first.fill_buf()?, second.fill_buf()?);
+        let both = left.len().min(right.len());
+        if both == 0 {
+            return Ok(left.len() == right.len());
+        }
+        if left[..both] != right[..both] {
+            return Ok(false);
+        }
+        first.consume(both);
+        second.consume(both);
+    }
+}
+
+/// The content of a file, to be read piece by piece; unpacked where it is packed.
+fn content_of(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut file = BufReader::new(File::open(path)?);
+    let is_packed = file.fill_buf()?.starts_with(&GZIP_MAGIC);
+    Ok(if is_packed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) })
 }
 
 /// Bytes without the mark that spreadsheets and editors put before UTF-8.

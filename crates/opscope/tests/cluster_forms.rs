@@ -469,3 +469,27 @@ fn ranks_in_folders_without_a_host_have_clocks_of_their_own_where_these_are_apar
     let count = |kind: &str| losses.iter().filter(|it| *it == kind).count();
     assert_eq!((count("host_above"), count("own_clock")), (8, 1), "{losses:?}");
 }
+
+#[test]
+fn a_timeline_beside_its_packed_copy_is_one_rank_that_is_there_twice() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "4", "--format", "kineto", "-o", "made"]);
+    let whole = place.done(&["cluster", "made", "--json"]).json();
+    let timelines = entries(&place.path("made/cluster_4_ranks_seed_1/kineto"));
+    let text = fs::read(&timelines[2]).unwrap();
+    let mut packed = timelines[2].clone().into_os_string();
+    packed.push(".gz");
+    let pack = |text: &[u8]| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(text).unwrap();
+        fs::write(&packed, packer.finish().unwrap()).unwrap();
+    };
+    pack(&text);
+    let twice = place.done(&["cluster", "made", "--json"]).json();
+    assert_eq!((&twice["suspects"], &twice["ranks"]), (&whole["suspects"], &whole["ranks"]));
+    let doubles = twice["losses"].as_array().unwrap().iter().filter(|it| it["kind"] == "double");
+    assert_eq!(doubles.count(), 1, "{:#}", twice["losses"]);
+    // Another content is another run.
+    pack(&text[..text.len() - 1]);
+    place.fails(1, &["neither of which is known to be newer: 2"], &["cluster", "made"]);
+}

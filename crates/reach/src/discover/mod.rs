@@ -23,6 +23,8 @@ mod search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use opscope_formats::input::have_same_content;
+
 use crate::error::{Loss, LossReason, ReachError};
 
 pub use cluster_results::{OfRank, Results, Rows};
@@ -352,7 +354,8 @@ fn one_of_each_rank(mut found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<Cho
         }
         if let Some(other) = chosen.remove(&rank) {
             let (kept, left) = newer_first(one, other);
-            if worth(&kept) == worth(&left) && kept.outputs.format() == left.outputs.format() {
+            let are_alike = worth(&kept) == worth(&left) && kept.outputs.format() == left.outputs.format();
+            if are_alike && !is_same_file(&kept.folder, &left.folder) {
                 twice.push((rank, kept.folder.clone(), left.folder.clone()));
             }
             losses.push(Loss::new(Some(rank), folder(&left), LossReason::Double, 1));
@@ -374,6 +377,12 @@ fn one_of_each_rank(mut found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<Cho
 /// The properties by which one of several collections of a rank is used: the newer, and of equally old ones databases.
 fn worth(found: &Found) -> (bool, &str, bool) {
     (!found.outputs.is_empty(), &found.taken, found.outputs.format() == Format::Database)
+}
+
+/// Whether two places are files of the same content, as a timeline and its packed copy are.
+fn is_same_file(first: &Path, second: &Path) -> bool {
+    let are_two_files = first != second && first.is_file() && second.is_file();
+    are_two_files && have_same_content(first, second).is_ok_and(|is_same| is_same)
 }
 
 /// Of two collections of a rank the one to use, and the other.
