@@ -214,3 +214,32 @@ fn the_commands_of_the_readme_in_chinese_are_those_of_the_program() {
         }
     }
 }
+
+#[test]
+fn questions_to_ranks_that_cannot_be_answered_are_refused_in_chinese() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "-o", "made", "--ranks", "4"]);
+    for keep in ["communication", "summary"] {
+        place.done(&["cluster", "import", "made", "-o", keep, "--keep", keep]);
+    }
+    for words in [
+        &["cluster", "comm", "made", "--group", "dp:99"][..],
+        &["cluster", "comm", "made", "--instance", "zz:0/1"],
+        &["cluster", "experts", "communication"],
+        &["cluster", "summary/"],
+        &["cluster", "made", "--html", "nowhere/x.html"],
+        &["sample", "cluster", "--fault", "slow-link=0-99"],
+        &["sample", "cluster", "--fault", "slow-link=3"],
+        &["sample", "cluster", "--fault", "foo=1"],
+        &["sample", "cluster", "--damage", "cut=99"],
+        &["sample", "cluster", "--damage", "foo=1"],
+        &["sample", "cluster", "--layout", "tp=0"],
+    ] {
+        let refused = place.run_with(words, CHINESE);
+        assert_ne!(refused.status, Some(0), "{words:?}");
+        for english in ["there is", "imported", "does not exist", "must be", "written"] {
+            assert!(!refused.stderr.contains(english), "{words:?}: {}", refused.stderr);
+        }
+        assert!(is_chinese(&refused.stderr), "{words:?}: {}", refused.stderr);
+    }
+}

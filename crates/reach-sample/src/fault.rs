@@ -106,32 +106,33 @@ impl Fault {
 
     /// That such a cluster can have it.
     pub(crate) fn check(&self, layout: &Layout) -> Result<(), Error> {
-        let wrong = |text: String| Err(Error::Choice(format!("{self}: {text}")));
+        let wrong = |text: &str| Err(Error::Choice(format!("{self}: {text}")));
         if let Some(rank) = self.ranks().into_iter().find(|rank| *rank >= layout.ranks()) {
-            return wrong(format!("there is no rank {rank}; the last is {}", layout.ranks() - 1));
+            let last = layout.ranks() - 1;
+            return Err(Error::Choice(format!("{self}: there is no rank {rank}; the last is {last}")));
         }
         match *self {
-            Self::SlowLink { from, to, .. } if from == to => wrong("a link has two ranks".to_owned()),
+            Self::SlowLink { from, to, .. } if from == to => wrong("a link has two ranks"),
             Self::SlowLink { from, to, .. } if !layout.have_link(from, to) => {
-                wrong("these ranks exchange nothing, so that the link makes no difference".to_owned())
+                wrong("these ranks exchange nothing through the link that would be slow")
             }
             Self::SlowLink { factor, .. } if !(factor > 0.001 && factor <= 1.0) => {
-                wrong("the part of the bandwidth that is left is above 0.001, and at most 1".to_owned())
+                wrong("the part of the bandwidth that is left is above 0.001 and at most 1")
             }
             Self::LowFrequency { factor, .. } | Self::MoreTokens { factor, .. }
                 if !(1.0..=1_000.0).contains(&factor) =>
             {
-                wrong("the factor is 1 to 1000".to_owned())
+                wrong("the factor is 1 to 1000")
             }
             Self::MoreTokens { .. } if layout.expert < 2 => {
-                wrong("the experts of this layout are all on one rank (ep=1)".to_owned())
+                wrong("the experts of this layout are all on one rank (ep=1)")
             }
             Self::AiCpu { microseconds, .. }
             | Self::LateInput { microseconds, .. }
             | Self::HostBound { microseconds, .. }
                 if !(0.0..=1e7).contains(&microseconds) =>
             {
-                wrong("the time is 0 to 10 s".to_owned())
+                wrong("the time is 0 to 10 s")
             }
             _ => Ok(()),
         }
@@ -167,15 +168,17 @@ impl FromStr for Fault {
         let (name, rest) =
             text.split_once('=').ok_or_else(|| wrong("a fault is written NAME=RANK[:VALUE]"))?;
         let (place, value) = rest.split_once(':').map_or((rest, None), |(place, value)| (place, Some(value)));
-        let number = |text: &str| text.trim().parse().map_err(|_| wrong(&format!("'{text}' is no rank")));
+        let number =
+            |text: &str| text.trim().parse().map_err(|_| Error::Choice(format!("'{text}' is no rank")));
         let factor = |usual: f64| match value {
             None => Ok(usual),
-            Some(text) => text.trim().parse().map_err(|_| wrong(&format!("'{text}' is no factor"))),
+            Some(text) => text.trim().parse().map_err(|_| Error::Choice(format!("'{text}' is no factor"))),
         };
         let time = |usual: f64| match value {
             None => Ok(usual),
             Some(text) => {
-                microseconds(text).ok_or_else(|| wrong(&format!("'{text}' is no time such as 1500us or 9ms")))
+                let wrong = || Error::Choice(format!("'{text}' is no time such as 1500us or 9ms"));
+                microseconds(text).ok_or_else(wrong)
             }
         };
         match name.trim() {
@@ -196,7 +199,7 @@ impl FromStr for Fault {
             "host-bound" | "host_bound" => {
                 Ok(Self::HostBound { rank: number(place)?, microseconds: time(60.0)? })
             }
-            other => Err(wrong(&format!(
+            other => Err(Error::Choice(format!(
                 "there is no fault '{other}'; there are: low-frequency, slow-link, more-tokens, ai-cpu, late-input, \
                  host-bound"
             ))),

@@ -156,8 +156,9 @@ impl Options {
         }
         let layers = self.steps * self.microbatches * self.layers;
         if layers > MOST_LAYERS {
-            let text = format!("steps × micro-batches × layers are {layers}");
-            return Err(Error::Choice(format!("{text}: there can be {MOST_LAYERS}")));
+            return Err(Error::Choice(format!(
+                "steps × micro-batches × layers are {layers}: there can be {MOST_LAYERS}"
+            )));
         }
         self.faults.iter().try_for_each(|fault| fault.check(&self.layout))?;
         let ranks = self.layout.ranks();

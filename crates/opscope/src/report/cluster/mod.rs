@@ -49,7 +49,10 @@ pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
             1 => String::new(),
             count => say!(", and {} more", count - 1),
         };
-        let detail = if first.detail.is_empty() { String::new() } else { format!(" ({})", first.detail) };
+        let detail = match &*first.detail {
+            "" => String::new(),
+            detail => format!(" ({})", opscope_say::sentence(detail)),
+        };
         say!("{ranks}{}: {}{detail}{more}", word(reason.sentence()), first.source)
     };
     reasons.into_iter().map(line).collect()
