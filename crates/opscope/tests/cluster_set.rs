@@ -175,7 +175,7 @@ fn paths_and_options_that_make_no_sense_are_named() {
     place.fails(2, &["letters, digits"], &["cluster", "import", &folder, "-o", "set", "--run", "../up"]);
     place.done(&["cluster", "import", &folder, "-o", "set"]);
     place.fails(1, &["set is a set: give it alone"], &["cluster", "set", &folder]);
-    place.fails(1, &["has no runs to choose from"], &["cluster", &folder, "--run", "run"]);
+    place.fails(2, &["has no runs to choose from"], &["cluster", &folder, "--run", "run"]);
 }
 
 #[test]
@@ -548,6 +548,7 @@ fn a_rank_with_more_tokens_leads_its_group_of_experts() {
     let printed = place.done(&["cluster", "experts", &folder, "--by", "product", "--top", "3"]).stdout;
     assert_eq!(printed.lines().count(), 5, "{printed}");
     place.fails(2, &["--by product"], &["cluster", "experts", &folder, "--top", "3"]);
+    place.fails(2, &["--top"], &["cluster", "experts", &folder, "--by", "product", "--top", "0"]);
 }
 
 /// Runs statements on DuckDB and prints a line of JSON for each: its rows.

@@ -38,8 +38,8 @@ pub struct Arguments {
     by: Lines,
 
     /// How many products are printed [default: 20; all as CSV and JSON]
-    #[arg(long, value_name = "N")]
-    top: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
 
     #[command(flatten)]
     form: FormArguments,
@@ -74,9 +74,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     if found.ranks.is_empty() && !arguments.form.json {
         let why = match without.len() == profiles.discovery().collections.len() {
             true => word("No rank recorded operators, which experts are found by.\n"),
-            false => {
-                word("No rank multiplies tokens of experts: there is no operator GroupedMatmul, nor aten::_grouped_mm.\n")
-            }
+            false => word(
+                "No rank multiplies tokens of experts: there is no operator GroupedMatmul, nor aten::_grouped_mm.\n",
+            ),
         };
         terminal.print(why)?;
         return Ok(Exit::Done);
@@ -88,7 +88,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let usual = if arguments.form.csv || arguments.form.json { usize::MAX } else { USUAL };
     let tables = match arguments.by {
         Lines::Rank => cluster::experts_tables(&found),
-        Lines::Product => vec![cluster::products_table(&found, arguments.top.unwrap_or(usual))],
+        Lines::Product => {
+            vec![cluster::products_table(&found, arguments.top.map_or(usual, |top| top as usize))]
+        }
     };
     terminal.print(&cluster::print(&tables, form_of(&arguments.form, terminal), losses)?)?;
     Ok(Exit::Done)

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_formats::reading::Stop;
-use opscope_reach::{Findings, Profiles, Stage, examine_profiles};
+use opscope_reach::{Findings, Profiles, ReachError, Stage, examine_profiles};
 
 use super::described;
 use crate::commands::form::FormArguments;
+use crate::exit::UsageError;
 use crate::report::cluster::{self, TablesForm};
 use crate::terminal::{StepBar, Terminal};
 
@@ -32,9 +33,12 @@ impl SourceArguments {
     /// Opens the profiles.
     ///
     /// # Errors
-    /// When there are none.
+    /// When there are none, or a run is named of what is no set.
     pub fn open(&self) -> anyhow::Result<Profiles> {
-        Ok(Profiles::open(&self.paths, self.run.as_deref())?)
+        Profiles::open(&self.paths, self.run.as_deref()).map_err(|error| match error {
+            ReachError::NoRuns(_) => UsageError(error.to_string()).into(),
+            _ => error.into(),
+        })
     }
 
     /// Examines the ranks with a bar that says how far it is, and warns of what was lost.
