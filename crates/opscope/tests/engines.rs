@@ -257,15 +257,22 @@ fn the_times_of_tensorrts_inferences_are_drawn() {
 }
 
 #[test]
-fn openvinos_counters_are_an_inference_a_request_and_know_the_layers_of_the_graph_beside_them() {
+fn openvinos_counters_are_a_mean_inference_and_know_the_layers_of_the_graph_beside_them() {
     let place = Place::new();
     for (path, text) in [("c.csv", OPENVINO), ("c.json", OPENVINO_JSON)] {
         place.write(path, text);
         let found = rows(&place, path);
         assert_eq!(found[0].0, "conv1");
-        assert_eq!((found[0].1, found[0].2, found[1].1), (1_500_000.0, 2.0, 500_000.0), "{path}");
+        assert_eq!((found[0].1, found[0].2, found[1].1), (1_500_000.0, 1.0, 500_000.0), "{path}");
         let whole = overview(&place, path);
-        assert_eq!((number(&whole, "/iterations"), number(&whole, "/operator_time_ns")), (2.0, 2_000_000.0));
+        assert_eq!((number(&whole, "/iterations"), number(&whole, "/operator_time_ns")), (1.0, 2_000_000.0));
+        let text = place.done(&["analyze", path]).stdout;
+        assert!(
+            text.contains("the mean of inferences, of which the profile doesn't tell how many"),
+            "{text}"
+        );
+        let info = place.done(&["info", path]).stdout;
+        assert!(info.contains("2 sections of the counters tell different means"), "{info}");
         draws_nothing(&place, path, "a profile of OpenVINO");
     }
     fs::create_dir(place.path("run")).unwrap();
@@ -292,6 +299,24 @@ fn openvinos_counters_are_an_inference_a_request_and_know_the_layers_of_the_grap
         );
     }
     draws_nothing(&place, "graph.xml", "an executable graph of OpenVINO");
+}
+
+#[test]
+fn requests_that_share_a_stream_of_openvinos_are_no_scatter_to_test_against() {
+    let place = Place::new();
+    let section = |real: &str| {
+        format!(
+            "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)\n\
+             conv1;Status.EXECUTED;Convolution;jit_avx512_f32;{real};{real}\nTotal;;;;{real};{real}\n\n"
+        )
+    };
+    place.write("before.csv", section("1.000").repeat(4));
+    place.write("after.csv", section("0.950").repeat(4));
+    let compared = place.done(&["compare", "before.csv", "after.csv"]).stdout;
+    assert!(
+        compared.contains("says nothing about noise") && !compared.contains("beyond noise"),
+        "{compared}"
+    );
 }
 
 /// A session of ONNX Runtime with one inference of the given nodes: name, type, microseconds.

@@ -106,6 +106,8 @@ facts! {
         call_times: TimeBasis = "times of calls",
         /// Of how many runs the times are the mean, where a profile tells sums over several alone.
         summed_runs: Option<u64> = "summed_runs",
+        /// Whether the times are means over runs whose number the profile doesn't tell.
+        are_means: bool = "are_means",
         /// Who collected the profile.
         collector: Option<String> = "collector",
         /// A sentence on how the profile was decoded, where readers of results have to know.
@@ -358,6 +360,7 @@ mod tests {
             layer_times: TimeBasis::Durations,
             call_times: TimeBasis::Totals,
             summed_runs: Some(100),
+            are_means: true,
             collector: Some("opscope".to_owned()),
             note: Some("a note".to_owned()),
             format: None,
@@ -367,7 +370,7 @@ mod tests {
             let facts = RunFacts { format: Some(format), ..facts.clone() };
             let listed = facts.facts();
             // Two inputs stand under keys of their own.
-            assert_eq!(listed.len(), 29);
+            assert_eq!(listed.len(), 30);
             let mut read = RunFacts::default();
             assert!(listed.iter().all(|(key, value)| read.read_fact(key, &value.to_string())));
             assert_eq!(read, facts);

@@ -1,10 +1,10 @@
 //! Counters as tables: a line of headings and the nodes, once for each infer request, with a line of totals.
 
-use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Trace};
+use opscope_trace::{LossKind, Losses, Trace};
 
+use super::ReadError;
 use super::exec_graph::ExecGraph;
-use super::{FORMAT, ReadError, is_executed};
-use crate::layers::{Layer, Layers, MILLI, time};
+use super::sections::{Node, Sections};
 use crate::reading::Stop;
 
 /// The headings by which a table is known, in the order in which they stand.
@@ -50,15 +50,14 @@ pub fn looks_like(head: &[u8]) -> bool {
     end.is_some_and(|end| Columns::of(&head[..end]).is_some())
 }
 
-/// Reads a table as a trace: an iteration for each infer request. With an executable graph of the same network, nodes
+/// Reads a table as a trace of one mean inference. With an executable graph of the same network, nodes
 /// know the layers that they were made of.
 ///
 /// # Errors
 /// When there is no line of headings.
 pub fn read(text: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
-    let mut layers = Layers::new(FORMAT, DeviceKind::Other, ExecutionUnit::Other);
-    let mut columns = None;
-    let (mut position, mut is_open) = (0, false);
+    let (mut sections, mut losses) = (Sections::default(), Losses::default());
+    let (mut columns, mut is_open) = (None, false);
     let mut lines = text.split(|byte| *byte == b'\n').peekable();
     let mut turns = stop.within(0u64..);
     while let Some(line) = lines.next() {
@@ -67,34 +66,34 @@ pub fn read(text: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace
         }
         let may_be_headings = line.starts_with(KNOWN[0].as_bytes()) || columns.is_none();
         if let Some(found) = may_be_headings.then(|| Columns::of(line)).flatten() {
-            layers.losses.count(LossKind::OpenLayers, NO_TOTAL, u64::from(is_open));
+            losses.count(LossKind::OpenLayers, NO_TOTAL, u64::from(is_open));
             columns = Some(found);
-            layers.begin_inference();
-            (position, is_open) = (0, true);
+            sections.begin();
+            is_open = true;
             continue;
         }
         let (Some(columns), false) = (&columns, line.trim_ascii().is_empty()) else { continue };
         // The last line has an end, too, unless it was cut off.
         if lines.peek().is_none() {
-            layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
+            losses.count(LossKind::OpenLastLine, "the last line", 1);
         }
-        match row(&mut layers, columns, line, position, graph) {
-            Row::Node => position += 1,
-            Row::Total => is_open = false,
-            Row::Nothing => {}
+        if row(&mut sections, &mut losses, columns, line) == Row::Total {
+            sections.complete();
+            is_open = false;
         }
     }
-    layers.losses.count(LossKind::OpenLayers, NO_TOTAL, u64::from(is_open));
+    losses.count(LossKind::OpenLayers, NO_TOTAL, u64::from(is_open));
     if columns.is_none() {
         return Err(ReadError::NoCounters);
     }
-    Ok(layers.finish())
+    Ok(sections.into_trace(graph, |layers| layers.losses = losses))
 }
 
 /// The place of a loss: every table ends with its totals.
 const NO_TOTAL: &str = "a table without its totals";
 
 /// The meaning of a line.
+#[derive(PartialEq, Eq)]
 enum Row {
     Node,
     /// Totals, which end a table, and remarks below a sorted one.
@@ -103,7 +102,7 @@ enum Row {
 }
 
 /// Enters a line.
-fn row(layers: &mut Layers, columns: &Columns, line: &[u8], position: u32, graph: Option<&ExecGraph>) -> Row {
+fn row(sections: &mut Sections, losses: &mut Losses, columns: &Columns, line: &[u8]) -> Row {
     let line = String::from_utf8_lossy(line);
     let cells = split(&line, columns.separator);
     let cell = |column: usize| cells.get(column).map_or("", |cell| cell.trim());
@@ -115,7 +114,7 @@ fn row(layers: &mut Layers, columns: &Columns, line: &[u8], position: u32, graph
     if cells.len() <= columns.real {
         // The heading of a sorted table ends with a line break within quotes.
         let is_rest = name.is_empty() || cells.iter().all(|cell| cell.trim().is_empty());
-        layers.losses.count(LossKind::ShortLayer, "lines", u64::from(!is_rest));
+        losses.count(LossKind::ShortLayer, "lines", u64::from(!is_rest));
         return Row::Nothing;
     }
     let node = Node {
@@ -126,7 +125,7 @@ fn row(layers: &mut Layers, columns: &Columns, line: &[u8], position: u32, graph
         real: cell(columns.real),
         cpu: columns.cpu.map_or("", &cell),
     };
-    node.enter(layers, position, graph);
+    sections.take(&node);
     Row::Node
 }
 
@@ -148,44 +147,4 @@ fn split(line: &str, separator: u8) -> Vec<&str> {
     }
     cells.push(line[start..].trim().trim_matches('"'));
     cells
-}
-
-/// A node as a row of a table or an object tells it.
-pub(super) struct Node<'t> {
-    pub name: &'t str,
-    pub status: &'t str,
-    pub op_type: &'t str,
-    pub kernel: &'t str,
-    pub real: &'t str,
-    pub cpu: &'t str,
-}
-
-impl Node<'_> {
-    /// Enters it; what didn't run by itself is counted.
-    pub fn enter(&self, layers: &mut Layers, position: u32, graph: Option<&ExecGraph>) {
-        let number = |text: &str| text.parse::<f64>().ok();
-        let real = number(self.real).and_then(|real| time(real, MILLI));
-        if !is_executed(self.status) && real.is_some_and(|real| real.0 == 0) {
-            layers.losses.count(LossKind::LayerNotRun, "nodes", 1);
-            return;
-        }
-        let described = graph.and_then(|graph| graph.find(self.name));
-        if described.is_none() && graph.is_some() {
-            layers.losses.count(LossKind::LayerNotDescribed, "nodes of the counters", 1);
-        }
-        let mut layer = described.cloned().unwrap_or_else(|| Layer {
-            name: self.name.to_owned(),
-            op_type: self.op_type.to_owned(),
-            ..Layer::default()
-        });
-        layer.position = Some(position);
-        if layer.attributes.is_empty() {
-            layer.attributes = vec![("kernel", self.kernel.to_owned())];
-        }
-        let operator = layers.operator(&layer);
-        if let Some(task) = layers.task(operator, real, self.name) {
-            let cpu = number(self.cpu).and_then(|cpu| time(cpu, MILLI)).map(|cpu| cpu.as_micros());
-            layers.measured(task, &[("cpu time", "us", cpu)]);
-        }
-    }
 }

@@ -3,13 +3,12 @@
 
 use std::borrow::Cow;
 
-use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Trace};
+use opscope_trace::{LossKind, Losses, Trace};
 
-use super::counters::Node;
+use super::ReadError;
 use super::exec_graph::ExecGraph;
-use super::{FORMAT, ReadError};
+use super::sections::{Node, Sections};
 use crate::json::{Scanned, Scanner, unescape};
-use crate::layers::Layers;
 use crate::reading::Stop;
 
 const DETAILED: &str = "detailed_performance";
@@ -20,22 +19,21 @@ pub fn is_key(key: &str) -> bool {
     matches!(key, DETAILED | AVERAGE)
 }
 
-/// Reads a report as a trace: an iteration for each infer request.
+/// Reads a report as a trace of one mean inference.
 ///
 /// # Errors
 /// When there is no node before the file breaks off.
 pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
-    let mut layers = Layers::new(FORMAT, DeviceKind::Other, ExecutionUnit::Other);
+    let (mut sections, mut losses) = (Sections::default(), Losses::default());
     let mut scanner = Scanner::new(json);
     let scanned =
         scanner.object("an object with the counters", |scanner, member| match (member, scanner.peek()) {
-            (b"detailed_performance", Some(b'[')) => {
-                scanner.array("a list of requests", |scanner| request(scanner, &mut layers, graph, stop))
-            }
-            (b"avg_performance", Some(b'{')) => request(scanner, &mut layers, graph, stop),
+            (b"detailed_performance", Some(b'[')) => scanner
+                .array("a list of requests", |scanner| request(scanner, &mut sections, &mut losses, stop)),
+            (b"avg_performance", Some(b'{')) => request(scanner, &mut sections, &mut losses, stop),
             _ => scanner.skip().map(drop),
         });
-    let mut trace = layers.finish();
+    let mut trace = sections.into_trace(graph, |layers| layers.losses = losses);
     match scanned {
         Err(error) if trace.operators.is_empty() => Err(error.into()),
         Err(error) => {
@@ -48,16 +46,15 @@ pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace
 
 fn request(
     scanner: &mut Scanner<'_>,
-    layers: &mut Layers,
-    graph: Option<&ExecGraph>,
+    sections: &mut Sections,
+    losses: &mut Losses,
     stop: &Stop,
 ) -> Scanned<()> {
     if scanner.peek() != Some(b'{') {
-        layers.losses.count(LossKind::NoLayer, "a request that is no object", 1);
+        losses.count(LossKind::NoLayer, "a request that is no object", 1);
         return scanner.skip().map(drop);
     }
-    layers.begin_inference();
-    let mut position = 0;
+    sections.begin();
     let mut turns = stop.within(0u64..);
     scanner.object("a request", |scanner, member| {
         if member != b"nodes" || scanner.peek() != Some(b'[') {
@@ -68,22 +65,17 @@ fn request(
                 return Err(scanner.wrong("nobody who stops the reading"));
             }
             if scanner.peek() != Some(b'{') {
-                layers.losses.count(LossKind::NoLayer, "a node that is no object", 1);
+                losses.count(LossKind::NoLayer, "a node that is no object", 1);
                 return scanner.skip().map(drop);
             }
-            node(scanner, layers, position, graph)?;
-            position += 1;
-            Ok(())
+            node(scanner, sections, losses)
         })
-    })
+    })?;
+    sections.complete();
+    Ok(())
 }
 
-fn node(
-    scanner: &mut Scanner<'_>,
-    layers: &mut Layers,
-    position: u32,
-    graph: Option<&ExecGraph>,
-) -> Scanned<()> {
+fn node(scanner: &mut Scanner<'_>, sections: &mut Sections, losses: &mut Losses) -> Scanned<()> {
     let mut texts: [Cow<'_, str>; 6] = Default::default();
     scanner.object("a node", |scanner, member| {
         const MEMBERS: [&[u8]; 6] =
@@ -100,10 +92,10 @@ fn node(
     })?;
     let [name, status, op_type, kernel, real, cpu] = &texts;
     if name.is_empty() {
-        layers.losses.count(LossKind::NoLayer, "a node without a name", 1);
+        losses.count(LossKind::NoLayer, "a node without a name", 1);
         return Ok(());
     }
-    Node { name, status, op_type, kernel, real, cpu }.enter(layers, position, graph);
+    sections.take(&Node { name, status, op_type, kernel, real, cpu });
     Ok(())
 }
 

@@ -2,16 +2,18 @@
 //!
 //! | option | file | content |
 //! |---|---|---|
-//! | `-report_type detailed_counters` | CSV with semicolons, or with `-json_stats` JSON | the nodes of each infer request's last inference, with their times |
-//! | `-report_type average_counters` | the same | their mean over all requests |
-//! | `-pcsort` | CSV with commas, or JSON | the nodes of one request, by time |
+//! | `-report_type detailed_counters` | CSV with semicolons, or with `-json_stats` JSON | the nodes of each infer request, with their mean times over all inferences of the request's stream |
+//! | `-report_type average_counters` | the same | the mean of these over all requests |
+//! | `-pcsort` | CSV with commas, or JSON | the nodes of one request, by mean time |
 //! | `-exec_graph_path` | XML | the executable graph: nodes, the layers that they were made of, kernels, values, and a time each |
 //!
-//! Layouts are those that OpenVINO 2021 to 2026 writes. None of the files has a start.
+//! Layouts are those that OpenVINO 2021 to 2026 writes. None of the files has a start, and
+//! none tells single inferences.
 
 mod counters;
 mod counters_json;
 mod exec_graph;
+mod sections;
 
 use opscope_trace::ProfileFormat;
 

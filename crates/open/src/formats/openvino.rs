@@ -41,8 +41,8 @@ const ABOUT: About = About {
     kind: FormatKind::Profile,
     from: "benchmark_app -report_type detailed_counters or average_counters, also with -json_stats and -pcsort \
            (OpenVINO 2021 to 2026), with -exec_graph_path beside it",
-    reads: "the nodes of each infer request, their time and kernel; of the graph beside them the original layers, \
-            values and precisions",
+    reads: "the nodes with their mean time and kernel; of the graph beside them the original layers, values and \
+            precisions",
     written_by: None,
     lacks: "when a node ran: no timeline is drawn; latencies of benchmark_report.csv; what the JSON of Python's tool \
             leaves out of averages: all nodes but the first",

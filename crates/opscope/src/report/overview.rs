@@ -175,6 +175,9 @@ fn unplaced(trace: &Trace, overview: &Overview) -> String {
     match (trace.run.summed_runs, overview.iterations) {
         (_, 0) => word("of the whole profile").to_owned(),
         (Some(runs), _) => say!("the mean of {runs} inferences, which the profile sums up"),
+        (None, 1) if trace.run.are_means => {
+            word("the mean of inferences, of which the profile doesn't tell how many").to_owned()
+        }
         (None, 1) => word("in an inference").to_owned(),
         (None, iterations) => say!("the mean of {iterations} inferences"),
     }

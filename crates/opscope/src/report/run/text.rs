@@ -75,6 +75,12 @@ fn figures(text: &mut String, report: &RunReport<'_>) {
                         units::duration(latency.mean)
                     )
                 }
+                None if trace.run.are_means && latency.count == 1 => {
+                    say!(
+                        "mean {} of inferences, of which the profile doesn't tell how many",
+                        units::duration(latency.mean)
+                    )
+                }
                 None => distribution(&latency),
             },
         );
