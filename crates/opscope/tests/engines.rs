@@ -498,7 +498,7 @@ fn is_whole(name: &str, cut: &str) -> bool {
     match name {
         "tflite.txt" => cut.contains("Operator-wise") && cut.matches("= Top by").count() == 2,
         "tflite.csv" => cut.contains("= Top by"),
-        "graph.xml" => cut.contains("</layers>"),
+        "graph.xml" => cut.contains("</edges>"),
         "pytorch.txt" => cut.matches("\n--").count() == 2,
         "openvino.csv" => cut.ends_with("1.950") || cut.ends_with("1.950\n"),
         _ => false,

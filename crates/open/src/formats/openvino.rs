@@ -55,9 +55,10 @@ pub static GRAPH: Format = Format {
     about: Some(&About {
         kind: FormatKind::Profile,
         from: "benchmark_app -exec_graph_path, CompiledModel.get_runtime_model (OpenVINO 2021 to 2026)",
-        reads: "the nodes with their mean time, original layers, kernels, values and precisions",
+        reads: "the nodes with their mean time, original layers, kernels, values and precisions; those that ran while \
+                the network was loaded, as calls",
         written_by: None,
-        lacks: "when a node ran: no timeline is drawn; edges",
+        lacks: "when a node ran: no timeline is drawn",
         tried: Tried::RealFiles,
     }),
     is: is_graph,
