@@ -46,6 +46,8 @@ pub enum Content {
     Beside,
     /// Waits.
     Waits,
+    /// Operators that TensorFlow's executor runs, among other calls of a thread.
+    Executed,
     Steps,
     /// Events that other lines have as well.
     Repeated,
@@ -87,6 +89,44 @@ pub fn tf_type(name: &[u8]) -> &[u8] {
     let end = name.len().saturating_sub(LONGEST_WORD);
     let colon = name[end..].iter().rposition(|byte| *byte == b':');
     colon.map_or(&[], |colon| &name[end + colon + 1..])
+}
+
+/// Types of TensorFlow's operators that run others: compiled pieces, functions, branches and loops. Those that they run
+/// have events of their own, some on other threads.
+const CONTAINERS: [&[u8]; 12] = [
+    b"PartitionedCall",
+    b"StatefulPartitionedCall",
+    b"RemoteCall",
+    b"SymbolicGradient",
+    b"If",
+    b"StatelessIf",
+    b"Case",
+    b"StatelessCase",
+    b"While",
+    b"StatelessWhile",
+    b"MapDefun",
+    b"TPUExecute",
+];
+
+/// Whether a line is a thread of TensorFlow's executor, whose pools are `tf_Compute` and others; pipelines of input
+/// have pools of their own.
+pub fn is_executor(line: &[u8]) -> bool {
+    line.starts_with(b"tf_") && !line.starts_with(b"tf_data")
+}
+
+/// The name of the operator that an event of the executor ran, which is called `path/name:Type`; nothing for other
+/// events, and for operators that only run others.
+pub fn executed_operator(event: &[u8]) -> Option<&[u8]> {
+    let op_type = tf_type(event);
+    let name = event.strip_suffix(op_type)?.strip_suffix(b":")?;
+    let (first, rest) = name.split_first()?;
+    let is_name = (first.is_ascii_alphanumeric() || *first == b'.')
+        && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.\\-/>".contains(byte));
+    let is_type = op_type.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_')
+        && op_type.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_container =
+        CONTAINERS.contains(&op_type) || op_type.strip_prefix(b"_").unwrap_or(op_type).starts_with(b"Xla");
+    (is_name && is_type && !is_container).then_some(name)
 }
 
 /// Begins of the names and categories of collective operations.

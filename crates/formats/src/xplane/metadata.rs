@@ -56,6 +56,11 @@ impl<'a> Kinds<'a> {
         &self.rows[id.index()]
     }
 
+    /// All of them, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &EventKind<'a>> {
+        self.rows.iter()
+    }
+
     /// How many there are, the default one among them.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -14,7 +14,7 @@
 //! | all devices | `Steps` | inferences |
 //! | | `XLA Modules`, others | ranges without a thread |
 //! | `/host:CUPTI` | threads | calls of CUDA |
-//! | `/host:*` | threads | calls of the framework; where no device was recorded, operators that name their HLO are tasks |
+//! | `/host:*` | threads | calls of the framework; where no device was recorded, operators that name their HLO are tasks, and those that TensorFlow's executor runs (`path/name:Type` on `tf_*`) |
 //!
 //! Lines that only group or repeat events of others are counted as such.
 

@@ -12,7 +12,7 @@ use opscope_trace::{
 use serde_json::{Map, Value};
 
 use super::event::Line;
-use super::meaning::{Content, Role, content_of, hlo_name, tf_type, unit_of};
+use super::meaning::{Content, Role, content_of, executed_operator, hlo_name, is_executor, tf_type, unit_of};
 use super::metadata::{KindId, Plane};
 use super::part::{Occurrence, Part};
 use super::stat::Known;
@@ -285,7 +285,8 @@ impl Reader {
                     self.steps(plane, line);
                 }
                 Content::Repeated => self.repeated += line.events().count() as u64,
-                Content::Ranges => self.ranges(plane, line, None),
+                // Threads have those.
+                Content::Executed | Content::Ranges => self.ranges(plane, line, None),
             }
         }
     }
@@ -331,6 +332,9 @@ impl Reader {
         // Events beside the operators all bear one name, and name the operator that waits for them.
         let (shown, known) = match content {
             Content::Beside => (hlo_name(kind.name), &Known { hlo_op: b"", ..*known }),
+            Content::Executed => {
+                (executed_operator(kind.name).unwrap_or(kind.name), &Known { tf_op: kind.name, ..*known })
+            }
             _ if kind.display_name.is_empty() => (kind.name, known),
             _ => (kind.display_name, known),
         };
@@ -414,18 +418,29 @@ impl Reader {
     fn host(&mut self, plane: &Plane<'_>, level: ApiLevel) {
         let process = self.places.process(&mut self.trace, 0);
         let mut tasks = TasksOfKinds::new(plane, Content::Work);
+        let mut executed = TasksOfKinds::new(plane, Content::Executed);
+        // Names are looked at once: one may be as long as the file.
+        let is_executed: Vec<bool> = match self.has_device {
+            true => Vec::new(),
+            false => plane.kinds.iter().map(|kind| executed_operator(kind.name).is_some()).collect(),
+        };
         let mut names = vec![None; plane.kinds.len()];
         for line in &plane.lines {
             let name = String::from_utf8_lossy(line.name).into_owned();
             let thread = self.places.thread(&mut self.trace, process, line.number.cast_unsigned(), &name);
             let mut stream = None;
+            let is_executor = is_executor(line.name);
             self.each_event(plane, line, |reader, event| {
                 let kind = plane.kinds.get(event.kind);
                 let known = event.own.or(&kind.known);
                 let (start, duration) = (event.start, event.duration);
-                if !reader.has_device && known.is_operator {
+                let is_executed = is_executor
+                    && is_executed.get(event.kind.index()).is_some_and(|is_executed| *is_executed);
+                if !reader.has_device && (known.is_operator || is_executed) {
                     let stream = *stream.get_or_insert_with(|| reader.host_stream(thread, line));
-                    let make = || reader.task(plane, event.kind, &known, Content::Work, DeviceKind::Cpu);
+                    let tasks = if known.is_operator { &mut tasks } else { &mut executed };
+                    let content = tasks.content;
+                    let make = || reader.task(plane, event.kind, &known, content, DeviceKind::Cpu);
                     let task = tasks.task(&event, make);
                     reader.trace.tasks.push(Task { stream: Some(stream), start, duration, ..task });
                     return;

@@ -245,6 +245,44 @@ fn without_a_device_operators_that_name_their_hlo_are_the_work_of_their_threads(
 }
 
 #[test]
+fn without_a_device_operators_of_tensorflows_executor_are_tasks_and_those_that_run_others_stay_calls() {
+    let names = [
+        "net/conv/convolution:_MklNativeConv2D",
+        "dot.1",
+        "cluster_0:XlaLaunch",
+        "ExecutorState::Process",
+        "ThreadpoolListener::StartRegion",
+        "EagerLocalExecute: Mul",
+        "net/Mul:Mul",
+    ];
+    let host = plane("/host:CPU", &["hlo_op", "dot.1"], &names, |row| {
+        let hlo = stat(1, 7, Ok(2));
+        let events: [(u64, u64, u64, &[u8]); 6] = [
+            (4, 0, 90_000, &[]),
+            (1, 1_000, 7_000, &[]),
+            (3, 10_000, 9_000, &[]),
+            (2, 11_000, 5_000, &hlo),
+            (5, 30_000, 0, &[]),
+            (1, 40_000, 6_000, &[]),
+        ];
+        line(row, 4, "tf_Compute/1", 0, &events);
+        line(row, 5, "python", 0, &[(6, 0, 9_000, &[]), (7, 1_000, 2_000, &[])]);
+        line(row, 6, "tf_data_private_threadpool/1", 0, &[(7, 1_000, 2_000, &[])]);
+    });
+    let trace = read(&host).unwrap();
+    assert_eq!(trace.tasks.duration(), [7, 5, 6].map(Nanoseconds));
+    let operators: Vec<_> = (trace.operators.iter())
+        .map(|(_, row)| (trace.strings.get(row.name), trace.strings.get(row.op_type)))
+        .collect();
+    assert_eq!(operators, [("net/conv/convolution", "_MklNativeConv2D"), ("dot.1", "dot.1")]);
+    assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[2]);
+    assert_eq!(trace.api_calls.len(), 6);
+    let device = plane("/device:GPU:0", &[], &["k"], |row| line(row, 1, "Stream #1", 0, &[(1, 0, 9, &[])]));
+    let trace = read(&[device, host].concat()).unwrap();
+    assert_eq!((trace.tasks.len(), trace.api_calls.len()), (1, 9), "a device runs the operators");
+}
+
+#[test]
 fn steps_that_the_program_marked_are_inferences_where_no_device_tells_of_any() {
     let host = plane("/host:CPU", &["step_num"], &["train", "other"], |row| {
         let steps = [stat(1, 4, Ok(7)), stat(1, 4, Ok(8))];

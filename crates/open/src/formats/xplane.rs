@@ -46,7 +46,8 @@ pub static FOLDER: Format = Format {
 const ABOUT: About = About {
     kind: FormatKind::Profile,
     from: "JAX, TensorFlow, PyTorch/XLA (*.xplane.pb of their profilers), on CPU, GPU and TPU",
-    reads: "operators with HLO names, categories and operations, kernels, copies, waits, calls, launches, steps, modules",
+    reads: "operators with HLO names, categories and operations, those of TensorFlow's executor on CPU, kernels, copies, \
+            waits, calls, launches, steps, modules",
     written_by: None,
     lacks: "the HLO graphs themselves, and lines that only group others, which are counted",
     tried: Tried::RealFiles,

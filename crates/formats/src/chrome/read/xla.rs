@@ -115,7 +115,8 @@ impl<'a> DialectReader<'a> for XlaReader {
                     builder.repeated += 1;
                     Row::Other
                 }
-                Content::Ranges => range(builder, slice),
+                // Threads have those that are executed.
+                Content::Executed | Content::Ranges => range(builder, slice),
             },
         })
     }
