@@ -170,14 +170,16 @@ fn beside_operators(subject: &Subject<'_>, rule: Rule, found: Found) -> Finding 
     }
 }
 
-/// A cause without the operators that a model of another format doesn't have itself, about which nothing can be done;
-/// `None` if it has no others.
+/// A cause without the operators that a model of another format doesn't have itself, about which nothing can be done,
+/// and without those that are needed there alone; `None` if it has no others.
 fn without_helpers(subject: &Subject<'_>, mut cause: Cause) -> Option<Cause> {
-    let Some(model) = subject.model.filter(|model| !model.provenance().helpers.is_empty()) else {
-        return Some(cause);
+    let has_some = |model: &&Model| {
+        let provenance = model.provenance();
+        !provenance.helpers.is_empty() || !provenance.unread.is_empty()
     };
+    let Some(model) = subject.model.filter(has_some) else { return Some(cause) };
     let had_some = !cause.claims.is_empty();
-    cause.claims.forget(|name| model.is_helper(name));
+    cause.claims.forget(|name| model.is_helper(name) || model.is_unread(name));
     (!had_some || !cause.claims.is_empty()).then_some(cause)
 }
 

@@ -183,6 +183,12 @@ impl Model {
         self.provenance.helpers.contains(name)
     }
 
+    /// Whether the file's operators read the results of an operator, and those that they became don't, so that it only
+    /// looks as if nobody needed it.
+    pub fn is_unread(&self, name: &str) -> bool {
+        self.provenance.unread.contains(name)
+    }
+
     /// The model's messages, as the file has them.
     pub fn proto(&self) -> &ModelProto {
         &self.proto

@@ -156,6 +156,35 @@ mod tests {
     }
 
     #[test]
+    fn sizes_that_only_the_files_own_operators_read_are_no_dead_code() {
+        use opscope_testing::tensorflow::{Node, graph};
+        let nodes = [
+            Node::placeholder("x", &[1, 4, 4, 8]),
+            Node::new("shape", "Shape", &["x"]),
+            Node::integers("zero", &[0], false),
+            Node::integers("one", &[1], false),
+            Node::new("batch", "StridedSlice", &["shape", "zero", "one", "one"]).int("shrink_axis_mask", 1),
+            Node::integers("size", &[8], true),
+            Node::new("sizes", "Pack", &["batch", "size", "size", "size"]),
+            Node::new("only", "Pack", &["batch"]),
+            Node::constant("filter", &[2, 2, 8, 8], 0.5),
+            Node::new("larger", "Conv2DBackpropInput", &["sizes", "filter", "x"])
+                .ints("strides", &[1, 2, 2, 1])
+                .text("padding", "SAME"),
+        ];
+        let model = Model::from_any_bytes(graph(&nodes).into()).unwrap();
+        let subject = Subject::new(None, Some(&model), None);
+        let findings = advise(&subject, &Settings::default()).findings.into_iter();
+        let named: Vec<String> = findings
+            .filter(|finding| ["G15", "G25"].contains(&&*finding.rule.id))
+            .flat_map(|finding| {
+                finding.evidence.into_iter().map(|item| format!("{} {}", item.name, item.detail))
+            })
+            .collect();
+        assert_eq!(named, [""; 0]);
+    }
+
+    #[test]
     fn an_addition_behind_a_convolution_of_openvino_is_its_bias_and_stays() {
         let layer = |id: usize, op_type: &str, data: &str, inputs: usize, dims: &[u64]| {
             let inputs: String = (0..inputs).map(|port| format!("<port id='{port}'/>")).collect();

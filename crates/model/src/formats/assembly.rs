@@ -36,6 +36,8 @@ pub(crate) struct Assembly {
     /// The number that names which stand twice get next.
     next: usize,
     renamed: Told,
+    /// Values that operators of the file read.
+    read: HashSet<String>,
     pub provenance: Provenance,
 }
 
@@ -200,6 +202,47 @@ impl Assembly {
         self.weight(tensor);
     }
 
+    /// Notes that an operator of the file reads a value, whether or not the one that it becomes does.
+    pub fn reads(&mut self, value: &str) {
+        if !self.read.contains(value) {
+            self.read.insert(value.to_owned());
+        }
+    }
+
+    /// The operators whose results only operators of the file read, and none that those became.
+    fn unread(&self) -> HashSet<String> {
+        if self.read.is_empty() {
+            return HashSet::new();
+        }
+        let nodes = &self.graph.node;
+        let mut makers: HashMap<&str, usize> = HashMap::new();
+        let mut readers: HashMap<&str, usize> = HashMap::new();
+        for (place, node) in nodes.iter().enumerate() {
+            let named = node.output.iter().filter(|output| !output.is_empty());
+            makers.extend(named.map(|output| (output.as_str(), place)));
+            let named = node.input.iter().filter(|input| !input.is_empty());
+            named.for_each(|input| *readers.entry(input).or_default() += 1);
+        }
+        self.graph.output.iter().for_each(|output| *readers.entry(output.name()).or_default() += 1);
+        let is_read =
+            |readers: &HashMap<&str, usize>, value: &str| readers.get(value).is_some_and(|it| *it > 0);
+        let values = self.read.iter().filter_map(|value| makers.get(value.as_str()).copied());
+        let mut waiting: Vec<usize> = values.collect();
+        let mut unread = HashSet::new();
+        while let Some(place) = waiting.pop() {
+            let node = &nodes[place];
+            let is_one = !node.output.iter().any(|output| is_read(&readers, output));
+            if !is_one || !unread.insert(place) {
+                continue;
+            }
+            for input in &node.input {
+                readers.entry(input).and_modify(|count| *count -= 1);
+                waiting.extend(makers.get(input.as_str()));
+            }
+        }
+        unread.into_iter().map(|place| nodes[place].name().to_owned()).collect()
+    }
+
     /// Has one name stand for another value.
     pub fn alias(&mut self, name: String, value: String) {
         if name != value {
@@ -257,6 +300,7 @@ impl Assembly {
                 self.graph.output.push(output);
             }
         }
+        self.provenance.unread = self.unread();
         let losses = &mut self.provenance.losses;
         losses.extend(
             dangling.sentence("{} of the inputs are computed by nothing in the file and were left out: {}"),

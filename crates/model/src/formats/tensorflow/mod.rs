@@ -161,6 +161,7 @@ fn assemble(network: &mut Network, mut nodes: Vec<Node<'_>>, file: &Bytes) -> Re
                 *input = "".into();
             }
         }
+        nodes[place].inputs.iter().for_each(|input| network.assembly.reads(input));
         map::node(network, &nodes[place], outputs[place], file)?;
         for reader in std::mem::take(&mut readers[place]) {
             waiting[reader] = waiting[reader].saturating_sub(1);

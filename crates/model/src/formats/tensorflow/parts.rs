@@ -207,6 +207,10 @@ fn pack(net: &mut Network, node: &Node<'_>) -> Result<bool, FormatError> {
     let axis = node.int("axis").unwrap_or(0);
     let rank = node.inputs.iter().find_map(|input| net.rank(input));
     let axes = net.list(&format!("{}:axes", node.name), &[axis]);
+    if let [only] = &node.inputs[..] {
+        let inputs = vec![net.plain(only)?, axes];
+        return plain(net, node, "Unsqueeze", inputs, vec![], rank.map(|rank| rank + 1));
+    }
     let mut parts = Vec::new();
     for (place, input) in node.inputs.iter().enumerate() {
         let part = format!("{}:part{place}", node.name);

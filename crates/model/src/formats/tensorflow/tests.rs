@@ -143,6 +143,7 @@ fn parts_follow_pythons_rules() {
         made::Node::new("split", "Split", &["axis", "x"]).int("num_split", 2),
         made::Node::new("join", "ConcatV2", &["split:1", "split", "split:0", "axis"]),
         made::Node::new("pack", "Pack", &["split", "split:1"]).int("axis", 1),
+        made::Node::new("only", "Pack", &["part"]).int("axis", 0),
         made::Node::new("unpack", "Unpack", &["pack"]).int("axis", 1).int("num", 2),
         made::Node::new("last", "Identity", &["unpack:1"]),
     ]);
@@ -154,10 +155,36 @@ fn parts_follow_pythons_rules() {
         ("split:1", &[4, 6, 4]),
         ("join", &[4, 6, 12]),
         ("pack", &[4, 2, 6, 4]),
+        ("only", &[1, 2, 2, 3]),
         ("last", &[4, 6, 4]),
     ] {
         assert_eq!(dims(&model, &shapes, value), expected, "{value}");
     }
+    assert!(types(&model).contains(&"only Unsqueeze".to_owned()), "{:?}", types(&model));
+}
+
+#[test]
+fn operators_that_make_nothing_but_sizes_which_onnxs_operators_do_not_read_are_known() {
+    let nodes = [
+        made::Node::placeholder("x", &[1, 4, 4, 8]),
+        made::Node::new("shape", "Shape", &["x"]),
+        made::Node::integers("zero", &[0], false),
+        made::Node::integers("one", &[1], false),
+        made::Node::new("batch", "StridedSlice", &["shape", "zero", "one", "one"]).int("shrink_axis_mask", 1),
+        made::Node::integers("size", &[8], true),
+        made::Node::new("sizes", "Pack", &["batch", "size", "size", "size"]),
+        made::Node::constant("filter", &[2, 2, 8, 8], 0.5),
+        made::Node::new("larger", "Conv2DBackpropInput", &["sizes", "filter", "x"])
+            .ints("strides", &[1, 2, 2, 1])
+            .text("padding", "SAME"),
+    ];
+    let unread = |nodes: &[made::Node]| {
+        let model = load(graph(nodes)).unwrap();
+        ["shape", "batch", "sizes", "larger"].map(|name| model.is_unread(name))
+    };
+    assert_eq!(unread(&nodes), [true, true, true, false]);
+    let other = made::Node::new("other", "Neg", &["batch"]);
+    assert_eq!(unread(&[&nodes[..], &[other]].concat()), [false, false, true, false]);
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl<'b> Reading<'b> {
             match table {
                 Some(table) => {
                     let op = self.operator(&mut net, &table, number, &types)?;
+                    op.inputs.iter().flatten().for_each(|input| net.is_read(*input));
                     map::operator(&mut net, &op)?;
                     count += 1;
                 }

@@ -236,6 +236,13 @@ impl<'b> Network<'b> {
         Ok(turned)
     }
 
+    /// Notes that an operator of the file reads a tensor.
+    pub fn is_read(&mut self, tensor: usize) {
+        if let Some((_, value)) = self.values.get(tensor).and_then(|values| values.first()) {
+            self.assembly.reads(value);
+        }
+    }
+
     /// A new value of a tensor in an order.
     fn value(&mut self, tensor: usize, order: Order) -> String {
         let name = self.name_of(tensor, order);

@@ -36,6 +36,10 @@ pub(super) fn pack(net: &mut Network, op: &Operator) -> Mapped {
     let Some(rank) = net.rank(op.input(0)) else { return Ok(None) };
     let Some(axis) = axis(op.options.int(1), rank + 1) else { return Ok(None) };
     let axes = net.list(&op.label, "axes", &[axis as i64]);
+    if let [only] = op.inputs[..] {
+        let inputs = vec![net.read(only, Order::File)?, axes];
+        return Ok(Some(Made::new("Unsqueeze", inputs, Order::File)));
+    }
     let mut inputs = Vec::with_capacity(op.inputs.len());
     for (place, input) in op.inputs.iter().enumerate() {
         let value = net.read(*input, Order::File)?;

@@ -231,7 +231,7 @@ fn sizes_follow_the_librarys_own_rules() {
             (30, vec![(0, Field::Ints(vec![1, 2]))]),
             "Squeeze",
         ),
-        (83, vec![Tensor::new("x", &[2, 3]), y(&[2, 1, 3])], (59, ints(&[(0, 1), (1, 1)])), "Concat"),
+        (83, vec![Tensor::new("x", &[2, 3]), y(&[2, 1, 3])], (59, ints(&[(0, 1), (1, 1)])), "Unsqueeze"),
         (
             56,
             vec![image(), Tensor::ints("axis", &[3]), Tensor { data_type: 2, ..y(&[1, 9, 10]) }],
@@ -296,6 +296,32 @@ fn transposed_convolutions_have_the_sizes_that_they_are_told() {
     assert_eq!(dims(&read, &shapes, "w"), [4, 5, 3, 3]);
     let node = read.graph().node_by_name("y").unwrap();
     assert_eq!(Cost::of(&read, &shapes, node.id).flops, Some(2 * 4 * 64 * 5 * 9));
+}
+
+#[test]
+fn an_operator_that_makes_sizes_which_onnxs_convolution_does_not_read_is_known() {
+    let tensors = [
+        Tensor::new("x", &[1, 2, 2, 4]),
+        Tensor { data_type: 2, ..Tensor::new("sizes", &[4]) },
+        Tensor::weight("w", &[4, 3, 3, 4]),
+        Tensor::new("y", &[1, 2, 2, 4]),
+        Tensor { data_type: 2, ..Tensor::new("nobody", &[4]) },
+    ];
+    let operators = [
+        Operator::new(77, &[0], &[1]),
+        Operator::new(67, &[1, 2, 0], &[3]).with(49, [bytes(&[(0, 0)]), ints(&[(1, 1), (2, 1)])].concat()),
+        Operator::new(77, &[0], &[4]),
+    ];
+    let (read, _) = sound(file(&model(&tensors, &operators, &[0], &[3])));
+    assert_eq!(["sizes", "y", "nobody"].map(|name| read.is_unread(name)), [true, false, false]);
+}
+
+#[test]
+fn one_value_that_is_packed_gets_a_further_axis_under_its_own_name() {
+    let tensors = [Tensor::new("x", &[2, 3]), Tensor::new("y", &[2, 1, 3])];
+    let (read, shapes) = sound(single(83, &tensors, (59, ints(&[(0, 1), (1, 1)]))));
+    assert_eq!(types(&read), [("y", "Unsqueeze")]);
+    assert_eq!(dims(&read, &shapes, "y"), [2, 1, 3]);
 }
 
 #[test]
