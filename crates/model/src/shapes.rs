@@ -10,6 +10,7 @@ mod attention;
 mod bindings;
 mod classic;
 mod control;
+mod converted;
 mod create;
 mod dispatch;
 mod elementwise;

@@ -436,6 +436,31 @@ fn a_frozen_graph_of_tensorflow_is_described_fused_and_advised_like_onnx() {
 }
 
 #[test]
+fn operators_whose_sizes_nothing_tells_are_named_and_outputs_have_the_type_that_is_known() {
+    use opscope_testing::tensorflow::{FLOAT, Node, graph};
+    let place = Place::new();
+    let own = |shape: &[i64]| {
+        graph(&[
+            Node::placeholder("x", shape),
+            Node::new("own", "MyOwnOp", &["x"]),
+            Node::new("y", "Identity", &["own"]).data_type("T", FLOAT),
+        ])
+    };
+    place.write("own.pb", own(&[1, 4]));
+    let text = place.done(&["info", "own.pb"]).stdout;
+    assert!(
+        text.contains("nothing tells those of own (MyOwnOp)") && text.contains("y float32 […]"),
+        "{text}"
+    );
+    place.write("open.pb", own(&[-1, 4]));
+    let text = place.done(&["info", "open.pb"]).stdout;
+    assert!(text.contains("--input and --dim give those of inputs"), "{text}");
+    place.write("net.pb", opscope_testing::tensorflow::small());
+    let text = place.done(&["info", "net.pb"]).stdout;
+    assert!(text.contains("prob float32 [1,10]"), "{text}");
+}
+
+#[test]
 fn operators_that_a_reader_put_in_are_neither_advised_on_nor_fused() {
     use opscope_testing::tensorflow::{Node, graph};
     let place = Place::new();

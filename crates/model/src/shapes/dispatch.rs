@@ -5,8 +5,8 @@ use opscope_trace::DataType;
 use super::fact::Fact;
 use super::operator::{Gap, Inferred, Op};
 use super::{
-    attention, classic, control, create, elementwise, fused, layout, matrix, normalize, quantize, recurrent,
-    reduce, resize, select, window,
+    attention, classic, control, converted, create, elementwise, fused, layout, matrix, normalize, quantize,
+    recurrent, reduce, resize, select, window,
 };
 
 /// The facts about the outputs of a node.
@@ -20,6 +20,8 @@ pub(super) fn infer(op: &Op) -> Inferred {
         "ai.onnx.ml" => classic::infer(op),
         "ai.onnx.preview.training" => classic::infer_training(op),
         "ai.onnx.preview" if op.node.op_type == "FlexAttention" => attention::flex_attention(op),
+        "tensorflow" => converted::infer_tensorflow(op),
+        "tflite" => converted::infer_tflite(op),
         _ => Err(Gap::Unknown),
     }
 }

@@ -172,7 +172,7 @@ fn assemble(network: &mut Network, mut nodes: Vec<Node<'_>>, file: &Bytes) -> Re
     }
     for (place, node) in nodes.iter().enumerate() {
         if outputs[place] == 0 && !node.op.starts_with("Placeholder") {
-            network.output(&node.name)?;
+            network.output(&node.name, node.output_type())?;
         }
     }
     let losses = &mut network.assembly.provenance.losses;

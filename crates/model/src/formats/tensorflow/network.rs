@@ -336,11 +336,12 @@ impl Network {
         self.assembly.node(NodeProto { domain: Some(domain.to_owned()), ..node }, None)
     }
 
-    /// Declares a computed value that nothing reads as an output.
-    pub fn output(&mut self, name: &str) -> Result<(), FormatError> {
+    /// Declares a computed value that nothing reads as an output, of a type that may be unknown.
+    pub fn output(&mut self, name: &str, data_type: DataType) -> Result<(), FormatError> {
         if self.known(name).is_none() && self.assembly.has(name) {
             let value = self.plain(name)?;
-            self.assembly.output(&value, None);
+            let declared = Tensor { data_type, dims: None };
+            self.assembly.output(&value, Some(&declared).filter(|_| data_type != DataType::Unknown));
         }
         Ok(())
     }

@@ -101,6 +101,51 @@ impl<'b> Node<'b> {
             .map_or(DataType::Unknown, |it| data_type(it.int()))
     }
 
+    /// The floating-point type of what an operator gives that says so by that of its inputs; unknown of others, and of
+    /// integers, for which ONNX's operators have types of their own.
+    pub fn output_type(&self) -> DataType {
+        const AS_INPUTS: [&str; 32] = [
+            "Add",
+            "AddV2",
+            "AvgPool",
+            "BatchMatMulV2",
+            "BiasAdd",
+            "ConcatV2",
+            "Conv2D",
+            "Elu",
+            "Exp",
+            "ExpandDims",
+            "Identity",
+            "LeakyRelu",
+            "LogSoftmax",
+            "MatMul",
+            "Max",
+            "MaxPool",
+            "Maximum",
+            "Mean",
+            "Min",
+            "Minimum",
+            "Mul",
+            "Pack",
+            "RealDiv",
+            "Relu",
+            "Relu6",
+            "Reshape",
+            "Sigmoid",
+            "Softmax",
+            "Squeeze",
+            "Sub",
+            "Tanh",
+            "Transpose",
+        ];
+        let data_type = self.data_type("T");
+        let is_real = matches!(
+            data_type,
+            DataType::Float16 | DataType::BFloat16 | DataType::Float32 | DataType::Float64
+        );
+        if is_real && AS_INPUTS.contains(&&*self.op) { data_type } else { DataType::Unknown }
+    }
+
     /// A shape, if the number of its dimensions is stated; open sizes are −1.
     pub fn shape(&self, name: &str) -> Option<Vec<i64>> {
         shape(self.attribute(name)?.field(7)?.message())

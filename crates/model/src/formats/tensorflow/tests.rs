@@ -202,6 +202,19 @@ fn operators_without_a_like_keep_their_names_and_are_told() {
 }
 
 #[test]
+fn outputs_have_the_real_type_that_their_node_states() {
+    let declared = |node: made::Node| {
+        let model = load(graph(&[made::Node::placeholder("x", &[1, 4]), node])).unwrap();
+        let output = model.graph().value(model.graph().outputs()[0]);
+        output.declared().map(|declared| declared.data_type)
+    };
+    let stated = |op: &str, data_type| made::Node::new("y", op, &["x"]).data_type("T", data_type);
+    assert_eq!(declared(stated("Identity", made::FLOAT)), Some(DataType::Float32));
+    assert_eq!(declared(stated("Identity", INT32)), None);
+    assert_eq!(declared(stated("Shape", made::FLOAT)), None, "its type is that of its input alone");
+}
+
+#[test]
 fn lists_of_sizes_are_no_parameters() {
     let model = load(graph(&[
         made::Node::placeholder("x", &[1, 4]),

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use opscope_model::parts::{Parts, PlaceOfData, Stored, place_of_data};
 use opscope_model::proto::{TensorProto, data_type_from_onnx};
-use opscope_model::{Bindings, Dim, Model, ModelKind, Provenance, Shapes, StatedValue, element_count};
+use opscope_model::{
+    Bindings, Declared, Dim, Model, ModelKind, Node, Provenance, Shapes, StatedValue, TensorShape, ValueId,
+    element_count,
+};
 use opscope_say::{say, sentence, word};
-use opscope_trace::units;
+use opscope_trace::{DataType, units};
 use serde_json::json;
 
 use super::{Facts, most_frequent};
@@ -17,6 +20,11 @@ use crate::terminal::printable;
 /// Says what is in a model, of whose values the shapes may be known.
 pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     let (proto, graph) = (model.proto(), model.graph());
+    // Files of these kinds don't state all sizes.
+    let kinds = [ModelKind::TfLite, ModelKind::TensorFlow, ModelKind::OpenVino, ModelKind::MegEngine];
+    let is_inferred = shapes.is_none() && kinds.contains(&model.kind());
+    let inferred = is_inferred.then(|| Shapes::infer(model, &Bindings::new()).ok()).flatten();
+    let shapes = shapes.or(inferred.as_ref());
     let producer = [proto.producer_name.as_deref(), proto.producer_version.as_deref()];
     let producer =
         producer.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
@@ -50,8 +58,11 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
                 continue;
             }
             let declared = value.declared();
-            let shape = declared
+            let has_sizes = declared.as_ref().is_some_and(|declared| declared.dims.is_some());
+            let known = if has_sizes { None } else { shapes.and_then(|shapes| of_shape(shapes.get(id)?)) };
+            let shape = known
                 .as_ref()
+                .or(declared.as_ref())
                 .map_or(word("of an undeclared type").to_owned(), opscope_run::declared_text);
             let is_given = || shapes.and_then(|shapes| shapes.get(id)?.known_dims()).is_some();
             if title == "input"
@@ -74,7 +85,9 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     weights(model, &parts, facts);
     within(&parts, facts);
     origins(model, facts);
-    missing_sizes(model, shapes, facts);
+    if let Some(shapes) = shapes.filter(|_| kinds.contains(&model.kind())) {
+        missing_sizes(model, shapes, facts);
+    }
     if let Err(error) = model.check_external_data() {
         facts.missing.push(say!("weights: {}", sentence(&error.to_string())));
     }
@@ -82,20 +95,43 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
 
 /// Says how many operators make values of unknown sizes, and so have no costs. Networks of Caffe tell it among the
 /// losses, and inputs of ONNX models for themselves; compiled models state all sizes.
-fn missing_sizes(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
-    let kinds = [ModelKind::TfLite, ModelKind::TensorFlow, ModelKind::OpenVino, ModelKind::MegEngine];
-    if !kinds.contains(&model.kind()) {
+fn missing_sizes(model: &Model, shapes: &Shapes, facts: &mut Facts) {
+    let graph = model.graph();
+    let (unknown, all) = (shapes.unresolved().len(), graph.node_count());
+    if unknown == 0 {
         return;
     }
-    let inferred = if shapes.is_none() { Shapes::infer(model, &Bindings::new()).ok() } else { None };
-    let Some(shapes) = shapes.or(inferred.as_ref()) else { return };
-    let (unknown, all) = (shapes.unresolved().len(), model.graph().node_count());
-    if unknown > 0 {
+    let all = count(all, "node");
+    let is_known = |id: &ValueId| shapes.get(*id).is_some_and(|shape| shape.known_dims().is_some());
+    let is_given = |id: &ValueId| graph.value(*id).is_stored() || is_known(id);
+    if !graph.inputs().iter().all(is_given) {
         facts.missing.push(say!(
-            "the sizes of what {unknown} of {} make, and with them the costs (--input and --dim give those of inputs)",
-            count(all, "node")
+            "the sizes of what {unknown} of {all} make, and with them the costs (--input and --dim give those of inputs)"
         ));
+        return;
     }
+    let mut first: Vec<_> = shapes.unresolved().iter().map(|id| graph.node(*id)).collect();
+    let is_first = |node: &Node<'_>| node.inputs.iter().flatten().all(is_known);
+    if first.iter().any(is_first) {
+        first.retain(is_first);
+    }
+    let named = first.iter().take(MOST_NAMED).map(|node| format!("{} ({})", node.name, node.op_type));
+    let named = printable(&named.collect::<Vec<_>>().join(", ")).to_string();
+    let more = if first.len() > MOST_NAMED { " …" } else { "" };
+    facts.missing.push(say!(
+        "the sizes of what {unknown} of {all} make, and with them the costs: nothing tells those of {named}{more}"
+    ));
+}
+
+/// How many of the operators are named whose sizes nothing tells.
+const MOST_NAMED: usize = 3;
+
+/// The type of a value as it was worked out; nothing where that is unknown.
+fn of_shape(shape: &TensorShape) -> Option<Declared> {
+    let dim = |size: &Option<u64>| size.map_or(Dim::Unknown, Dim::Known);
+    let dims = Some(shape.dims.iter().map(dim).collect());
+    let declared = Declared { data_type: shape.data_type, dims };
+    (shape.data_type != DataType::Unknown).then_some(declared)
 }
 
 /// Tensors that a file stores, each place of data once.

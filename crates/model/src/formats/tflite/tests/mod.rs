@@ -425,6 +425,32 @@ fn a_sparse_filter_has_the_bytes_that_the_file_has() {
 }
 
 #[test]
+fn open_sizes_are_known_behind_operators_that_onnx_has_none_for() {
+    let open = |name: &str, dims: &[i32]| {
+        let fields = vec![(7, Field::Ints([&[-1], &dims[1..]].concat()))];
+        Tensor { fields, ..Tensor::new(name, dims) }
+    };
+    let tensors = [
+        open("x", &[1, 4, 6, 3]),
+        Tensor::ints("block", &[2, 2]),
+        Tensor::ints("edges", &[0, 0, 0, 0]),
+        open("blocks", &[4, 2, 3, 3]),
+        open("root", &[4, 2, 3, 3]),
+        open("y", &[1, 4, 6, 3]),
+    ];
+    let operators = [
+        Operator::new(38, &[0, 1, 2], &[3]),
+        Operator::new(76, &[3], &[4]),
+        Operator::new(37, &[4, 1, 2], &[5]),
+    ];
+    let (read, shapes) = sound(file(&model(&tensors, &operators, &[0], &[5])));
+    assert_eq!(
+        (dims(&read, &shapes, "blocks"), dims(&read, &shapes, "y")),
+        (vec![4, 2, 3, 3], vec![1, 4, 6, 3])
+    );
+}
+
+#[test]
 fn open_sizes_are_as_the_file_would_run_and_follow_when_others_are_bound() {
     let open = |name: &str, dims: &[i32]| {
         let signature = [&[-1], &dims[1..]].concat();
