@@ -319,6 +319,30 @@ fn requests_that_share_a_stream_of_openvinos_are_no_scatter_to_test_against() {
     );
 }
 
+#[test]
+fn nodes_by_time_beside_the_other_counters_of_a_run_of_openvinos_are_named_and_left_out() {
+    let place = Place::new();
+    fs::create_dir(place.path("run")).unwrap();
+    let nodes = |names: &[&str]| {
+        let node = |name: &&str| {
+            format!(
+                r#"{{"name": "{name}", "node_type": "Relu", "status": "Status.EXECUTED", "real_time": "1.000", "cpu_time": "1.000", "exec_type": "jit"}}"#
+            )
+        };
+        names.iter().map(node).collect::<Vec<_>>().join(", ")
+    };
+    let report = |kind: &str, names: &[&str]| {
+        format!(r#"{{"report_type": "{kind}", "avg_performance": {{"nodes": [{}]}}}}"#, nodes(names))
+    };
+    place.write("run/average.json", report("average", &["last"]));
+    place.write("run/sorted.json", report("sorted", &["last", "first"]));
+    assert_eq!(rows(&place, "run").len(), 2, "averages of one node lack the others");
+    let info = place.done(&["info", "run"]).stdout;
+    assert!(info.contains("average.json tells of the same run as sorted.json and was left out"), "{info}");
+    place.write("run/sorted.json", report("sorted", &["other"]));
+    place.fails(1, &["there are 2 profiles of OpenVINO here"], &["analyze", "run"]);
+}
+
 /// A session of ONNX Runtime with one inference of the given nodes: name, type, microseconds.
 fn onnx_runtime(nodes: &[(&str, &str, u64)]) -> String {
     let mut start = 1_000;

@@ -1,5 +1,6 @@
 //! Files that OpenVINO's `benchmark_app` leaves: counters with the executable graph beside them, and the graph alone.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
@@ -8,7 +9,7 @@ use opscope_formats::openvino::{
 };
 use opscope_trace::Trace;
 
-use super::beside::{Described, bytes, files_in, only};
+use super::beside::{Described, Files, bytes, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
@@ -29,9 +30,17 @@ pub static FOLDER: Format = Format {
     about: Some(&ABOUT),
     is: |look| look.is_folder && !files_in(&look.path, &look.stop, is_counters).found.is_empty(),
     reader: Reader::Place(|look, progress| {
-        let found = files_in(&look.path, &progress.stop(), is_counters);
-        go_on(&progress.stop(), &look.path)?;
-        read_profile(only(&look.path, "profiles of OpenVINO", found)?, progress)
+        let stop = progress.stop();
+        let found = files_in(&look.path, &stop, is_counters);
+        let of_one_run = of_one_run(&found, &stop);
+        go_on(&stop, &look.path)?;
+        let Some([place, other]) = of_one_run else {
+            return read_profile(only(&look.path, "profiles of OpenVINO", found)?, progress);
+        };
+        let name = name_of(&other);
+        let remark = format!("{name} tells of the same run as {} and was left out", name_of(&place));
+        let content = read_profile(place, progress)?;
+        Ok(Content { remarks: vec![remark], ..content })
     }),
 };
 
@@ -98,6 +107,43 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
         &stop,
     )?;
     Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The two files that one run leaves with `-pcsort`, of which one has the nodes by their time: first the one that tells
+/// of more nodes, which the order of the run decides where they tell of the same. Nothing of other files.
+fn of_one_run(files: &Files, stop: &Stop) -> Option<[PathBuf; 2]> {
+    let [first, second] = &files.found[..] else { return None };
+    let are_sorted = [first, second].map(|path| is_sorted(path, stop));
+    let (run, sorted) = match are_sorted {
+        [false, true] => (first, second),
+        [true, false] => (second, first),
+        _ => return None,
+    };
+    let nodes = |path: &Path| -> Option<HashSet<String>> {
+        let trace = counters(&bytes(path, stop).ok()?, None, stop).ok()?;
+        Some(trace.operators.name().iter().map(|name| trace.strings.get(*name).to_owned()).collect())
+    };
+    let (of_run, of_sorted) = (nodes(run)?, nodes(sorted)?);
+    let pair = [run, sorted].map(Clone::clone);
+    match () {
+        () if !files.is_all => None,
+        () if of_sorted.is_subset(&of_run) => Some(pair),
+        // Averages as JSON may lack nodes.
+        () if of_run.is_subset(&of_sorted) => Some([pair[1].clone(), pair[0].clone()]),
+        () => None,
+    }
+}
+
+/// Whether counters are those of `-pcsort`: tables of these have commas, and JSON says so.
+fn is_sorted(path: &Path, stop: &Stop) -> bool {
+    let Ok(look) = Look::met(path, stop) else { return false };
+    let head = String::from_utf8_lossy(&look.bytes);
+    let said = head.split_once("\"report_type\"").and_then(|(_, rest)| rest.split('"').nth(1));
+    said.map_or_else(|| head.starts_with("layerName,"), |said| said.starts_with("sort"))
 }
 
 fn counters(input: &Input, graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, openvino::ReadError> {
