@@ -78,6 +78,7 @@ fn mistakes_are_named_with_their_place_and_the_tables_explained() {
     place.fails(1, &["missing.json"], &["sql", "missing.json", "SELECT 1"]);
     let help = place.done(&["sql", "--help"]).stdout;
     assert!(help.contains("operator_executions") && help.contains("duration_ns"), "{help}");
+    assert!(help.contains("duration_ns of an operator has in it the operators that ran within it"), "{help}");
     assert!(place.done(&["sql", "trace.json"]).stdout.contains("task_details"));
 }
 

@@ -17,6 +17,8 @@ pub fn schema_help() -> String {
              \n  SELECT op_type, count(*) AS executions, sum(duration_ns) / 1e6 AS ms\
              \n  FROM operator_executions WHERE NOT warm_up\
              \n  GROUP BY op_type ORDER BY ms DESC LIMIT 10;\n\
+             \nThe time of an operator has in it that of operators which ran within it, as those that aten::conv2d of \
+             PyTorch calls;\nsums count it more than once, and opscope analyze sums the time that each took itself.\n\
              \nWhat one inference consists of:\n\
              \n  SELECT name, inputs, duration_ns / 1e3 AS us\
              \n  FROM operator_executions WHERE iteration = 5 ORDER BY start_ns;\n\

@@ -402,7 +402,7 @@ pub(super) const TABLES: &[Table] = &[
             launched_by => "launched_by_id",
             /// When it began.
             start => "start_ns",
-            /// How long it took.
+            /// How long it took, with the tasks that ran within it on its stream.
             duration => "duration_ns",
             /// How long it waited before its first kernel.
             wait => "wait_ns",

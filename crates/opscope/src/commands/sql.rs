@@ -25,6 +25,9 @@ Examples:
   opscope sql PROF_000001_20261121/ 'SELECT * FROM loss_details'
   echo 'SELECT count(*) FROM tasks' | opscope sql run.db -
 
+duration_ns of an operator has in it the operators that ran within it, as those that aten::conv2d of
+PyTorch calls, and sums count these more than once. opscope analyze sums the time that each took itself.
+
 With --json the answer is an object: \"rows\" is a list with an object for each row, \"losses\" says what
 was lost while the profile was read.
 
