@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use opscope_model::ModelKind;
+use opscope_model::{Model, ModelKind};
 use opscope_trace::Nanoseconds;
 
 use crate::checks;

@@ -1,6 +1,7 @@
 //! Graphs, whole and damaged.
 
 use opscope_testing::tensorflow::{self as made, INT32, graph, small};
+use opscope_trace::DataType;
 
 use super::*;
 use crate::{Bindings, Cost, LoadError, Model, Shapes};

@@ -39,6 +39,7 @@ pub fn write(
     let page = RanksPage {
         findings,
         paths: &source.paths,
+        run: source.run.as_deref(),
         name: &name,
         source: &words,
         command: &format!("opscope cluster {words} --html {}", command_line([output.display().to_string()])),
@@ -137,6 +138,7 @@ impl Ranks for Examined {
         let page = RanksPage {
             findings: &self.findings,
             paths: &self.source.paths,
+            run: self.source.run.as_deref(),
             name: &name,
             source: &words,
             command: &format!("opscope serve {words}"),

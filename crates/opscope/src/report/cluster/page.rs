@@ -37,6 +37,8 @@ pub struct RanksPage<'a> {
     pub findings: &'a Findings,
     /// The folders, or the set.
     pub paths: &'a [PathBuf],
+    /// The set's run that was chosen.
+    pub run: Option<&'a str>,
     /// The name of the run's folder.
     pub name: &'a str,
     /// The words behind a command that ask about this run: paths, and a set's run.
@@ -87,7 +89,8 @@ impl RanksPage<'_> {
 
     /// The answer of `opscope cluster`.
     pub fn text(&self) -> Vec<Section> {
-        let text = anstream::adapter::strip_str(&to_text(self.findings, self.paths, None)).to_string();
+        let text =
+            anstream::adapter::strip_str(&to_text(self.findings, self.paths, self.run, None)).to_string();
         vec![Section { heading: word("Ranks").to_owned(), text }]
     }
 }
