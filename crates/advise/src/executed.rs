@@ -32,7 +32,7 @@ struct Row<'a> {
     time: f64,
     /// The model's nodes that it stands for; none where the trace doesn't say.
     nodes: Vec<&'a str>,
-    /// Whether its name holds those of several nodes, or that of one of another type.
+    /// Whether its name holds those of several nodes, or it is named by one of another type.
     is_renamed: bool,
 }
 
@@ -101,6 +101,18 @@ impl<'a> Executions<'a> {
             let is_named = row.nodes.is_empty() && self.names.has(row.name);
             if is_named || row.nodes.iter().any(|node| self.names.has(node)) {
                 is_of_this_model = true;
+                // Engines call what they fused by one of its nodes: OpenVINO's `FullyConnected` has the name of the
+                // addition behind the product alone. Where no types are told, names stand in for them.
+                let only = match row.nodes[..] {
+                    [] => Some(row.name),
+                    [only] => Some(only),
+                    _ => None,
+                };
+                let is_typed = !row.op_type.is_empty() && row.op_type != row.name;
+                if only.is_some_and(|only| is_typed && !self.names.is_alike(only, row.op_type)) {
+                    row.is_renamed = true;
+                    self.unexplained.enter_named_by_another(row.op_type);
+                }
                 continue;
             }
             let mut nodes = behind(row.name, row.op_type);
@@ -273,6 +285,35 @@ mod tests {
         let mut all = executions(&renamed);
         assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
         assert_eq!(all.ran(&["/b/Conv"], true), Ran::Unknown, "it may be dsp_17");
+    }
+
+    #[test]
+    fn the_time_of_an_operator_that_is_named_by_a_node_of_another_type_is_not_that_nodes() {
+        let trace = trace(&[
+            ("add", "FullyConnected", &["add"]),
+            ("y", "Softmax", &[]),
+            ("sum", "Subgraph", &["sum"]),
+            ("untyped", "untyped", &[]),
+        ]);
+        let nodes = [
+            ("product", "MatMul"),
+            ("add", "Add"),
+            ("softmax", "Softmax"),
+            ("y", "Identity"),
+            ("sum", "Add"),
+            ("untyped", "Relu"),
+            ("norm", "BatchNormalization"),
+        ];
+        let mut all = executions(&trace);
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
+        assert_eq!(all.ran(&["add"], true), Ran::WithOthers(vec![Executed(0)]));
+        assert_eq!(all.ran(&["product", "add"], true), Ran::WithOthers(vec![Executed(0)]));
+        assert_eq!(all.ran(&["y"], true), Ran::WithOthers(vec![Executed(1)]));
+        assert_eq!(all.ran(&["sum"], true), Ran::Themselves(vec![Executed(2)]), "a type of several kinds");
+        assert_eq!(all.ran(&["untyped"], true), Ran::Themselves(vec![Executed(3)]));
+        let hidden = ["product", "softmax"].map(|node| all.ran(&[node], true));
+        assert_eq!(hidden, [Ran::Unknown, Ran::Unknown], "in operators that are named by another node");
+        assert_eq!(all.ran(&["norm"], true), Ran::Not);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_analyze::operator_kind;
+use opscope_analyze::{may_run_as, operator_kind};
 
 /// Types of which engines leave nodes out, or compute them beforehand, and that they seldom make a part of operators
 /// of other types.
@@ -58,8 +58,7 @@ impl<'a> NodeNames<'a> {
 
     /// Whether a node may be an operator of a type.
     pub fn is_alike(&self, node: &str, op_type: &str) -> bool {
-        let kind = self.types.get(node).map(|own| operator_kind(own));
-        kind.is_some_and(|kind| operator_kind(op_type).contains(&*kind))
+        self.types.get(node).is_some_and(|own| may_run_as(own, op_type))
     }
 
     /// The nodes whose names stand within that of an operator, each once.
@@ -122,6 +121,9 @@ fn stands_alone(before: Option<char>, name: &str, rest: &str) -> bool {
 pub(crate) struct Unexplained {
     /// Their kinds, each once, without copies between layouts.
     kinds: HashSet<String>,
+    /// The kinds of operators that are named by a node of another kind, so that the names of nodes of theirs were
+    /// dropped.
+    named_by_others: HashSet<String>,
     /// Whether one stands for a part of the graph of which only the ends are named.
     has_ranges: bool,
 }
@@ -135,6 +137,11 @@ impl Unexplained {
         }
     }
 
+    /// Takes in an operator that is named by a node which isn't of its type.
+    pub fn enter_named_by_another(&mut self, op_type: &str) {
+        self.named_by_others.insert(operator_kind(op_type).into_owned());
+    }
+
     /// Takes in an operator's name, which may name the ends of a part of the graph only.
     pub fn look_for_range(&mut self, name: &str) {
         self.has_ranges |= name.contains("ForeignNode[") || name.contains("...");
@@ -146,6 +153,9 @@ impl Unexplained {
             return true;
         }
         let Some(op_type) = names.types.get(node) else { return !self.kinds.is_empty() };
+        if self.named_by_others.iter().any(|other| may_run_as(op_type, other)) {
+            return true;
+        }
         let kind = operator_kind(op_type);
         let is_fused = |kind: &str| !OF_ITS_OWN_TYPE.iter().any(|own| kind.starts_with(own));
         self.kinds.iter().any(|other| other.contains(&*kind) || is_fused(&kind) && is_fused(other))

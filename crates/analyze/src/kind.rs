@@ -97,6 +97,107 @@ pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
     one == other && !one.is_empty() || SPELLINGS.iter().any(knows_both)
 }
 
+/// Kinds of operators that work element by element.
+const ELEMENTWISE: &[&str] = &[
+    "abs",
+    "add",
+    "addv2",
+    "and",
+    "ceil",
+    "celu",
+    "clip",
+    "cos",
+    "div",
+    "elu",
+    "equal",
+    "erf",
+    "exp",
+    "floor",
+    "gelu",
+    "greater",
+    "greaterorequal",
+    "hardsigmoid",
+    "hardswish",
+    "hswish",
+    "leakyrelu",
+    "less",
+    "lessorequal",
+    "log",
+    "max",
+    "mean",
+    "min",
+    "mish",
+    "mod",
+    "mul",
+    "multiply",
+    "neg",
+    "not",
+    "or",
+    "pow",
+    "prelu",
+    "reciprocal",
+    "relu",
+    "round",
+    "selu",
+    "sigmoid",
+    "sign",
+    "sin",
+    "softplus",
+    "softsign",
+    "sqrt",
+    "sub",
+    "subtract",
+    "sum",
+    "swish",
+    "tanh",
+    "thresholdedrelu",
+    "where",
+    "xor",
+];
+
+/// Types that engines give operators of several kinds, in lower case and without `_`, each with those kinds.
+const GENERAL: &[(&str, &[&str])] = &[
+    ("activation", ELEMENTWISE),
+    ("averagepool", &["globalaveragepool"]),
+    ("binaryop", ELEMENTWISE),
+    ("convert", &["cast"]),
+    ("elementwise", ELEMENTWISE),
+    ("elemwise", ELEMENTWISE),
+    ("eltwise", ELEMENTWISE),
+    ("interp", &["resize", "upsample"]),
+    ("interpolate", &["resize", "upsample"]),
+    ("logistic", &["sigmoid"]),
+    ("math", ELEMENTWISE),
+    ("maxpool", &["globalmaxpool"]),
+    ("mvn", &["instancenormalization", "layernormalization"]),
+    ("pointwise", ELEMENTWISE),
+    ("pooling", &["averagepool", "globalaveragepool", "globalmaxpool", "lppool", "maxpool"]),
+    ("power", &["add", "div", "mul", "pow", "sqrt", "sub"]),
+    ("realdiv", &["div"]),
+    ("reduce", &["globalaveragepool", "globalmaxpool"]),
+    ("rnncell", &["gru", "lstm", "rnn"]),
+    ("rnnseq", &["gru", "lstm", "rnn"]),
+    ("scale", &["add", "batchnorm", "mul"]),
+    ("shuffle", &["flatten", "reshape", "squeeze", "transpose", "unsqueeze"]),
+    ("permute", &["transpose"]),
+    ("subgraph", ELEMENTWISE),
+    ("unary", ELEMENTWISE),
+    ("unaryop", ELEMENTWISE),
+];
+
+/// Whether an engine may have run a node by itself as an operator of a type: both are of one kind, the operator's type
+/// is one that the engine gives several kinds, or one type is the other with words beside it (`StridedSliceD`), unless
+/// that makes it one of another kind (`Mul` is no `MatMul`).
+pub fn may_run_as(node_type: &str, op_type: &str) -> bool {
+    let [node, operator] = [node_type, op_type].map(|text| kind(text).replace('_', ""));
+    let is_of_several = |(general, kinds): &(&str, &[&str])| *general == operator && kinds.contains(&&*node);
+    if node == operator || GENERAL.iter().any(is_of_several) {
+        return true;
+    }
+    let (longer, shorter) = if node.len() > operator.len() { (&node, &operator) } else { (&operator, &node) };
+    !shorter.is_empty() && longer.contains(&**shorter) && !KINDS.iter().any(|(kind, _)| kind == longer)
+}
+
 /// The first of the types that were fused, into which the others were taken.
 pub fn leading_type(op_type: &str) -> &str {
     op_type.split('+').next().unwrap_or(op_type).trim()
@@ -144,6 +245,33 @@ mod tests {
         }
         for other in ["Conv3D", "conv10", "Convert", "ConvTranspose", "relu1", "Relu6", ""] {
             assert!(!is_spelling_of("Conv", other) && !is_spelling_of("Relu", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_node_runs_as_its_own_kind_or_as_a_type_of_several_kinds() {
+        for (node, operator) in [
+            ("Conv", "Convolution"),
+            ("Gemm", "FullyConnected"),
+            ("Mul", "Subgraph"),
+            ("MaxPool", "Pooling"),
+            ("ReduceMean", "Reduce"),
+            ("GlobalAveragePool", "Reduce"),
+            ("Slice", "STRIDED_SLICE"),
+            ("ReduceMean", "ReduceMeanD"),
+            ("LeakyRelu", "Relu"),
+        ] {
+            assert!(may_run_as(node, operator), "{node} {operator}");
+        }
+        for (node, operator) in [
+            ("Add", "FullyConnected"),
+            ("Mul", "MatMul"),
+            ("Identity", "Softmax"),
+            ("Conv", "Pooling"),
+            ("Relu", "Convolution"),
+            ("Add", ""),
+        ] {
+            assert!(!may_run_as(node, operator), "{node} {operator}");
         }
     }
 

@@ -86,6 +86,7 @@ pub use coverage::Coverage;
 pub use elements::may_have_same_elements;
 pub use iteration_spans::{IterationSpans, SpanBasis};
 pub use kind::kind as operator_kind;
+pub use kind::may_run_as;
 pub use locate::{Location, Matched, OperatorMatches, locate};
 pub use measured::Measured;
 pub use nesting::{covered_time, own_call_times, self_times};
