@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use opscope_analyze::node_of_fused;
 use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
 
 use crate::unexplained::{NodeNames, Unexplained};
@@ -125,7 +126,8 @@ impl<'a> Executions<'a> {
                 continue;
             }
             // Made of several, and maybe of others whose names were dropped, unless it is one by another name.
-            row.is_renamed = !matches!(nodes[..], [only] if self.names.is_alike(only, row.op_type));
+            let is_one = matches!(nodes[..], [only] if self.names.is_alike(only, row.op_type));
+            row.is_renamed = !is_one || node_of_fused(row.name).is_some();
             for node in nodes {
                 self.by_node.entry(node).or_default().push(Executed(index));
             }
@@ -314,6 +316,17 @@ mod tests {
         let hidden = ["product", "softmax"].map(|node| all.ran(&[node], true));
         assert_eq!(hidden, [Ran::Unknown, Ran::Unknown], "in operators that are named by another node");
         assert_eq!(all.ran(&["norm"], true), Ran::Not);
+    }
+
+    #[test]
+    fn an_operator_that_is_named_by_its_fusion_is_never_one_node_alone() {
+        let trace = trace(&[("fc/MatMulAddFusion", "Gemm", &[])]);
+        let mut all = executions(&trace);
+        assert!(
+            !all.explain([("fc", "MatMul")].into_iter(), |_, _| Vec::new()),
+            "the name alone is no proof"
+        );
+        assert_eq!(all.ran(&["fc"], true), Ran::WithOthers(vec![Executed(0)]));
     }
 
     #[test]

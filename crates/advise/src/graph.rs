@@ -1,6 +1,6 @@
 //! Small questions to graphs, of which the conditions about graphs are made.
 
-use opscope_analyze::operator_kind;
+use opscope_analyze::{node_of_fused, operator_kind};
 use opscope_model::{Model, Node, TensorData, ValueId};
 
 /// A model's graph with the questions.
@@ -96,13 +96,21 @@ pub(crate) fn reshape_between(model: &Model, from: &str, to: &str) -> Option<Str
     None
 }
 
-/// The nodes of which an operator is made that is named by their output, the last one first: ONNX Runtime names
-/// convolutions in its own layout so (`VALUE_nchwc`), and has folded and fused before what is behind the convolution.
-/// None where no node of the operator's kind is near.
-pub(crate) fn nodes_behind_output<'m>(model: &'m Model, name: &str, op_type: &str) -> Vec<&'m str> {
+/// The nodes of which an operator of ONNX Runtime's is made whose name isn't that of a node, the last one first. It
+/// names convolutions in its own layout by their output (`VALUE_nchwc`), and has folded and fused before what is behind
+/// the convolution; and what it fused by one of the nodes (`fused fc/MatMul/MatMulAddFusion`). None where no node of
+/// the operator's kind is near.
+pub fn nodes_behind<'m>(model: &'m Model, name: &str, op_type: &str) -> Vec<&'m str> {
+    match name.strip_suffix("_nchwc") {
+        Some(value) => behind_output(model, value, op_type),
+        None => node_of_fused(name).map_or(Vec::new(), |node| around(model, node, name)),
+    }
+}
+
+/// The nodes that compute a value, from the last one to one of an operator's kind.
+fn behind_output<'m>(model: &'m Model, value: &str, op_type: &str) -> Vec<&'m str> {
     /// A normalisation, a sum and an activation.
     const MOST: usize = 4;
-    let Some(value) = name.strip_suffix("_nchwc") else { return Vec::new() };
     let graph = model.graph();
     let view = View::new(model);
     let kind = operator_kind(op_type);
@@ -118,6 +126,44 @@ pub(crate) fn nodes_behind_output<'m>(model: &'m Model, name: &str, op_type: &st
         at = inputs.next().filter(|_| inputs.next().is_none()).and_then(|input| view.producer_of(*input));
     }
     Vec::new()
+}
+
+/// The node by which an operator is named, with those around it that the name says it took in.
+fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
+    /// The activations that ONNX Runtime fuses into products and convolutions.
+    const ACTIVATIONS: [&str; 11] = [
+        "Clip",
+        "Elu",
+        "HardSigmoid",
+        "LeakyRelu",
+        "ParametricSoftplus",
+        "Relu",
+        "ScaledTanh",
+        "Sigmoid",
+        "Softplus",
+        "Softsign",
+        "Tanh",
+    ];
+    let view = View::new(model);
+    let Some(node) = model.graph().node_by_name(node) else { return Vec::new() };
+    let mut nodes = vec![node];
+    let only_reader = |node: &Node<'m>| match &view.readers(node)[..] {
+        [only] => Some(*only),
+        _ => None,
+    };
+    if name.contains("MatMulAddFusion") {
+        nodes.extend(only_reader(&node).filter(|reader| reader.is("Add")));
+    }
+    if name.contains("QuickGeluFusion") {
+        let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
+        let sigmoid = inputs.filter(|before| before.is("Sigmoid")).take(1).collect::<Vec<_>>();
+        nodes.splice(0..0, sigmoid);
+    }
+    if name.starts_with("fused ") {
+        let behind = nodes.last().and_then(only_reader);
+        nodes.extend(behind.filter(|reader| ACTIVATIONS.iter().any(|op_type| reader.is(op_type))));
+    }
+    nodes.iter().rev().map(|node| node.name).collect()
 }
 
 /// Convolutions whose channels are no multiple of a number: each with how many it takes and gives.
@@ -146,10 +192,30 @@ mod tests {
             "Relu b -> c",
             "MaxPool c -> y",
         ]);
-        assert_eq!(nodes_behind_output(&model, "b_nchwc", "Conv"), ["BatchNormalization_b", "Conv_a"]);
-        assert_eq!(nodes_behind_output(&model, "a_nchwc", "Conv"), ["Conv_a"]);
-        assert_eq!(nodes_behind_output(&model, "y_nchwc", "MaxPool"), ["MaxPool_y"]);
-        assert_eq!(nodes_behind_output(&model, "b_nchwc", "Gemm"), [""; 0]);
-        assert_eq!(nodes_behind_output(&model, "b", "Conv"), [""; 0]);
+        assert_eq!(nodes_behind(&model, "b_nchwc", "Conv"), ["BatchNormalization_b", "Conv_a"]);
+        assert_eq!(nodes_behind(&model, "a_nchwc", "Conv"), ["Conv_a"]);
+        assert_eq!(nodes_behind(&model, "y_nchwc", "MaxPool"), ["MaxPool_y"]);
+        assert_eq!(nodes_behind(&model, "b_nchwc", "Gemm"), [""; 0]);
+        assert_eq!(nodes_behind(&model, "b", "Conv"), [""; 0]);
+    }
+
+    #[test]
+    fn an_operator_that_is_named_by_its_fusion_stands_for_the_nodes_that_it_took_in() {
+        let model = graph(&[
+            "MatMul x,W:8x8 -> m",
+            "Add m,B:8 -> a",
+            "Relu a -> r",
+            "MatMul r,V:8x8 -> n",
+            "Add n,r -> s",
+            "Sigmoid s -> t",
+            "Mul s,t -> y",
+        ]);
+        let behind = |name: &str| nodes_behind(&model, name, "FusedGemm");
+        assert_eq!(behind("fused MatMul_m/MatMulAddFusion"), ["Relu_r", "Add_a", "MatMul_m"]);
+        assert_eq!(behind("MatMul_m/MatMulAddFusion"), ["Add_a", "MatMul_m"]);
+        assert_eq!(behind("fused MatMul_n/MatMulAddFusion"), ["Add_s", "MatMul_n"], "two read the sum");
+        assert_eq!(behind("Mul_y/QuickGeluFusion/"), ["Mul_y", "Sigmoid_t"]);
+        assert_eq!(behind("fused other/MatMulAddFusion"), [""; 0]);
+        assert_eq!(behind("MatMul_m"), [""; 0]);
     }
 }

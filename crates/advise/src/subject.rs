@@ -15,7 +15,7 @@ use crate::claim::greatest;
 use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
 use crate::executed::{Executed, Executions, Ran};
 use crate::finding::Finding;
-use crate::graph::nodes_behind_output;
+use crate::graph::nodes_behind;
 use crate::idle::Idle;
 use crate::kernels::{Collector, Kernel, Kernels};
 use crate::metrics::{Metric, Metrics};
@@ -120,7 +120,7 @@ impl<'a> Subject<'a> {
         }
         let nodes = model.into_iter().flat_map(|model| model.graph().nodes());
         let behind = |name: &str, op_type: &str| {
-            model.map_or(Vec::new(), |model| nodes_behind_output(model, name, op_type))
+            model.map_or(Vec::new(), |model| nodes_behind(model, name, op_type))
         };
         subject.is_of_this_model =
             subject.executions.explain(nodes.map(|node| (node.name, node.op_type)), behind);

@@ -2,106 +2,246 @@
 
 use std::borrow::Cow;
 
-/// The kinds, each with the beginnings of its spellings, in any letter case.
-const KINDS: [(&str, &[&str]); 5] = [
-    ("batchnorm", &["batchnorm", "bninfer", "bninference"]),
-    ("conv", &["conv", "depthwiseconv", "fusedconv"]),
-    ("matmul", &["matmul", "gemm", "fullyconnect", "batchmatmul", "linear", "einsum"]),
-    ("relu", &["relu"]),
-    ("transdata", &["transdata", "reorder", "reformat"]),
+/// A kind of operators, in the types that engines give it.
+struct Kind {
+    name: &'static str,
+    /// Types that are known as a whole, in lower case and without `_`. Those of one list do the same in different
+    /// engines, so that users may call one by another's name; those of several are alike without being the same, as
+    /// convolutions of images and of volumes are.
+    spellings: &'static [&'static [&'static str]],
+    /// The beginnings of further types, spelled alike.
+    beginnings: &'static [&'static str],
+}
+
+/// The one table of kinds; where several beginnings fit a type, the longest tells.
+const KINDS: &[Kind] = &[
+    Kind { name: "add", spellings: &[&["add", "addv2"]], beginnings: &[] },
+    Kind {
+        name: "averagepool",
+        spellings: &[
+            &["averagepool", "averagepool2d", "avgpool", "avgpool2d", "avgpoolv2"],
+            &["averagepool1d", "avgpool1d"],
+            &["averagepool3d", "avgpool3d"],
+        ],
+        beginnings: &[],
+    },
+    Kind {
+        name: "batchnorm",
+        spellings: &[&[
+            "batchnorm",
+            "batchnorm2d",
+            "batchnormalization",
+            "batchnorminference",
+            "bninfer",
+            "bninferenced",
+            "bninference",
+            "cudnnbatchnorm",
+            "fusedbatchnorm",
+            "fusedbatchnormv3",
+            "nativebatchnorm",
+        ]],
+        beginnings: &["batchnorm", "bninfer", "bninference"],
+    },
+    Kind { name: "cast", spellings: &[&["cast", "convert"]], beginnings: &[] },
+    Kind {
+        name: "concat",
+        spellings: &[&["cat", "concat", "concatd", "concatenate", "concatenation", "concatv2"]],
+        beginnings: &[],
+    },
+    Kind {
+        name: "conv",
+        spellings: &[
+            &[
+                "caskconvolution",
+                "conv",
+                "conv2d",
+                "conv2dcompress",
+                "convbias",
+                "convbiasforward",
+                "convolution",
+                "convolutiondepthwise",
+                "convolutionforward",
+                "cudnnconvolution",
+                "depthwiseconv",
+                "depthwiseconv2d",
+                "depthwiseconv2dnative",
+                "depthwiseconvolution",
+                "fusedconv",
+                "fusedconv2d",
+                "groupconvolution",
+                "groupconvolutionforward",
+                "mkldnnconvolution",
+                "nhwcfusedconv",
+                "slowconv2dforward",
+                "thnnconv2d",
+            ],
+            &["conv1d", "convolution1d"],
+            &["conv3d", "convolution3d", "slowconv3dforward"],
+            &["convinteger", "qlinearconv", "quantizedconv2d"],
+        ],
+        beginnings: &[
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "convbias",
+            "convolution",
+            "cudnnconvolution",
+            "depthwiseconv",
+            "fusedconv",
+            "mkldnnconvolution",
+        ],
+    },
+    Kind {
+        name: "convbackward",
+        spellings: &[&["conv2dbackpropfilter"], &["convolutionbackward"]],
+        beginnings: &["conv2dbackprop", "conv3dbackprop", "convolutionbackward"],
+    },
+    Kind {
+        name: "convtranspose",
+        spellings: &[&[
+            "caskdeconvolution",
+            "conv2dbackpropinput",
+            "conv2dtranspose",
+            "convolutionbackwarddata",
+            "convtranspose",
+            "convtranspose2d",
+            "deconv",
+            "deconvolution",
+            "slowconvtranspose2d",
+            "transposeconv",
+        ]],
+        beginnings: &["caskdeconv", "conv2dtranspose", "conv3dtranspose", "convtranspose", "deconv"],
+    },
+    Kind { name: "div", spellings: &[&["div", "divide", "realdiv"]], beginnings: &[] },
+    Kind {
+        name: "globalaveragepool",
+        spellings: &[&["adaptiveavgpool2d", "globalaveragepool", "globalavgpool"]],
+        beginnings: &[],
+    },
+    Kind { name: "hardswish", spellings: &[&["hardswish", "hswish"]], beginnings: &[] },
+    Kind {
+        name: "layernormalization",
+        spellings: &[&["layernorm", "layernormalization", "nativelayernorm"]],
+        beginnings: &[],
+    },
+    Kind {
+        name: "matmul",
+        spellings: &[
+            &[
+                "addmm",
+                "baddbmm",
+                "batchmatmul",
+                "batchmatmulv2",
+                "bmm",
+                "fullyconnected",
+                "fullyconnection",
+                "fusedgemm",
+                "fusedmatmul",
+                "gemm",
+                "innerproduct",
+                "linear",
+                "matmul",
+                "matmulv2",
+                "matmulv3",
+                "matrixmul",
+                "matrixmultiply",
+                "mkldnnlinear",
+                "mm",
+            ],
+            &["einsum"],
+            &["dynamicquantizematmul", "matmulinteger", "matmulnbits", "qgemm", "qlinearmatmul"],
+        ],
+        beginnings: &[
+            "batchmatmul",
+            "einsum",
+            "fullyconnect",
+            "fusedgemm",
+            "fusedmatmul",
+            "gemm",
+            "innerproduct",
+            "linear",
+            "matmul",
+            "matrixmul",
+        ],
+    },
+    Kind {
+        name: "maxpool",
+        spellings: &[
+            &["maxpool", "maxpool2d", "maxpool2dwithindices", "maxpoolv2", "maxpoolv3", "mkldnnmaxpool2d"],
+            &["maxpool1d"],
+            &["maxpool3d", "maxpool3dwithindices"],
+        ],
+        beginnings: &[],
+    },
+    Kind { name: "mul", spellings: &[&["mul", "multiply"]], beginnings: &[] },
+    Kind {
+        name: "pool",
+        spellings: &[&["caskpooling", "pool", "pooling", "poolingforward"]],
+        beginnings: &["caskpooling"],
+    },
+    Kind { name: "relu", spellings: &[&["relu"], &["relu6"]], beginnings: &["relu"] },
+    Kind { name: "reshape", spellings: &[&["reshape"], &["unsafeview", "view"]], beginnings: &[] },
+    Kind {
+        name: "resize",
+        spellings: &[
+            &["interp", "interpolate", "resize", "upsample"],
+            &["resizebilinear", "resizebilinearv2", "upsamplebilinear2d"],
+            &["resizenearestneighbor", "resizenearestneighborv2", "upsamplenearest2d"],
+        ],
+        beginnings: &["resizebilinear", "resizenearestneighbor"],
+    },
+    Kind { name: "sigmoid", spellings: &[&["logistic", "sigmoid"]], beginnings: &[] },
+    Kind { name: "softmax", spellings: &[&["softmax", "softmaxv2"]], beginnings: &[] },
+    Kind { name: "sub", spellings: &[&["sub", "subtract"]], beginnings: &[] },
+    Kind { name: "swish", spellings: &[&["silu", "swish"]], beginnings: &[] },
+    Kind {
+        name: "transdata",
+        spellings: &[&["reformat", "reorder", "reorderinput", "reorderoutput", "transdata"]],
+        beginnings: &["reformat", "reorder", "transdata"],
+    },
+    Kind { name: "transpose", spellings: &[&["permute", "transpose", "transposed"]], beginnings: &[] },
 ];
 
 /// The kind of operator behind the spellings of different engines.
 pub fn kind(op_type: &str) -> Cow<'_, str> {
-    let first = leading_type(op_type);
-    // PyTorch's own operators are in a namespace.
-    let first = first.strip_prefix("aten::").unwrap_or(first);
-    let begins = |start: &&str| {
-        first.as_bytes().get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
+    let plain = plain(op_type);
+    let known = KINDS.iter().find(|kind| kind.spellings.iter().any(|alike| alike.contains(&&*plain)));
+    let begun = || {
+        let begin = |kind: &'static Kind| {
+            let fitting = kind.beginnings.iter().filter(|begin| plain.starts_with(**begin));
+            fitting.map(|begin| begin.len()).max().map(|length| (length, kind))
+        };
+        KINDS.iter().filter_map(begin).max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
     };
-    match KINDS.iter().find(|(_, starts)| starts.iter().any(begins)) {
-        Some((kind, _)) => Cow::Borrowed(kind),
-        None if first.bytes().any(|byte| byte.is_ascii_uppercase()) => Cow::Owned(first.to_ascii_lowercase()),
-        None => Cow::Borrowed(first),
+    match known.or_else(begun) {
+        Some(kind) => Cow::Borrowed(kind.name),
+        None => plain,
     }
 }
-
-/// The types of operators that do the same in different engines, in lower case and without `_`: the names by
-/// which users may call one another's.
-const SPELLINGS: [&[&str]; 5] = [
-    &[
-        "batchnorm",
-        "batchnorm2d",
-        "batchnormalization",
-        "batchnorminference",
-        "bninfer",
-        "bninferenced",
-        "bninference",
-        "cudnnbatchnorm",
-        "fusedbatchnorm",
-        "fusedbatchnormv3",
-        "nativebatchnorm",
-    ],
-    &[
-        "caskconvolution",
-        "conv",
-        "conv2d",
-        "conv2dcompress",
-        "convbias",
-        "convbiasforward",
-        "convolution",
-        "convolutiondepthwise",
-        "convolutionforward",
-        "cudnnconvolution",
-        "depthwiseconv",
-        "depthwiseconv2d",
-        "depthwiseconv2dnative",
-        "depthwiseconvolution",
-        "fusedconv",
-        "fusedconv2d",
-        "groupconvolution",
-        "mkldnnconvolution",
-        "nhwcfusedconv",
-    ],
-    &[
-        "addmm",
-        "batchmatmul",
-        "batchmatmulv2",
-        "bmm",
-        "fullyconnected",
-        "fullyconnection",
-        "fusedmatmul",
-        "gemm",
-        "innerproduct",
-        "linear",
-        "matmul",
-        "matmulv2",
-        "matmulv3",
-        "matrixmul",
-        "matrixmultiply",
-        "mm",
-    ],
-    &["relu"],
-    &["reformat", "reorder", "reorderinput", "reorderoutput", "transdata"],
-];
 
 /// Whether two types are spellings of one in different engines, or of one engine's but for the letter case.
 /// Other than of [`kind`], each is known as a whole: `Conv3D` and `ConvTranspose` are no `Conv`.
 pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
-    let plain = |text: &str| {
-        let text = leading_type(text);
-        text.strip_prefix("aten::").unwrap_or(text).replace('_', "").to_ascii_lowercase()
-    };
     let (one, other) = (plain(op_type), plain(other));
-    let knows_both = |spellings: &&[&str]| spellings.contains(&&*one) && spellings.contains(&&*other);
-    one == other && !one.is_empty() || SPELLINGS.iter().any(knows_both)
+    let knows_both = |alike: &&[&str]| alike.contains(&&*one) && alike.contains(&&*other);
+    one == other && !one.is_empty() || KINDS.iter().any(|kind| kind.spellings.iter().any(knows_both))
+}
+
+/// A type in lower case and without `_`, the first one of those that were fused. PyTorch's own operators are in a
+/// namespace.
+fn plain(op_type: &str) -> Cow<'_, str> {
+    let first = leading_type(op_type);
+    let first = first.strip_prefix("aten::").unwrap_or(first);
+    match first.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
+        true => Cow::Owned(first.replace('_', "").to_ascii_lowercase()),
+        false => Cow::Borrowed(first),
+    }
 }
 
 /// Kinds of operators that work element by element.
 const ELEMENTWISE: &[&str] = &[
     "abs",
     "add",
-    "addv2",
     "and",
     "ceil",
     "celu",
@@ -118,7 +258,6 @@ const ELEMENTWISE: &[&str] = &[
     "greaterorequal",
     "hardsigmoid",
     "hardswish",
-    "hswish",
     "leakyrelu",
     "less",
     "lessorequal",
@@ -129,7 +268,6 @@ const ELEMENTWISE: &[&str] = &[
     "mish",
     "mod",
     "mul",
-    "multiply",
     "neg",
     "not",
     "or",
@@ -146,7 +284,6 @@ const ELEMENTWISE: &[&str] = &[
     "softsign",
     "sqrt",
     "sub",
-    "subtract",
     "sum",
     "swish",
     "tanh",
@@ -155,31 +292,28 @@ const ELEMENTWISE: &[&str] = &[
     "xor",
 ];
 
-/// Types that engines give operators of several kinds, in lower case and without `_`, each with those kinds.
+/// The kind of pools that don't tell which elements they give.
+const POOL: &str = "pool";
+
+/// Kinds of types that engines give operators of several kinds, each with those.
 const GENERAL: &[(&str, &[&str])] = &[
     ("activation", ELEMENTWISE),
     ("averagepool", &["globalaveragepool"]),
     ("binaryop", ELEMENTWISE),
-    ("convert", &["cast"]),
     ("elementwise", ELEMENTWISE),
     ("elemwise", ELEMENTWISE),
     ("eltwise", ELEMENTWISE),
-    ("interp", &["resize", "upsample"]),
-    ("interpolate", &["resize", "upsample"]),
-    ("logistic", &["sigmoid"]),
     ("math", ELEMENTWISE),
     ("maxpool", &["globalmaxpool"]),
     ("mvn", &["instancenormalization", "layernormalization"]),
     ("pointwise", ELEMENTWISE),
-    ("pooling", &["averagepool", "globalaveragepool", "globalmaxpool", "lppool", "maxpool"]),
+    (POOL, &["averagepool", "globalaveragepool", "globalmaxpool", "lppool", "maxpool"]),
     ("power", &["add", "div", "mul", "pow", "sqrt", "sub"]),
-    ("realdiv", &["div"]),
     ("reduce", &["globalaveragepool", "globalmaxpool"]),
     ("rnncell", &["gru", "lstm", "rnn"]),
     ("rnnseq", &["gru", "lstm", "rnn"]),
     ("scale", &["add", "batchnorm", "mul"]),
     ("shuffle", &["flatten", "reshape", "squeeze", "transpose", "unsqueeze"]),
-    ("permute", &["transpose"]),
     ("subgraph", ELEMENTWISE),
     ("unary", ELEMENTWISE),
     ("unaryop", ELEMENTWISE),
@@ -189,13 +323,22 @@ const GENERAL: &[(&str, &[&str])] = &[
 /// is one that the engine gives several kinds, or one type is the other with words beside it (`StridedSliceD`), unless
 /// that makes it one of another kind (`Mul` is no `MatMul`).
 pub fn may_run_as(node_type: &str, op_type: &str) -> bool {
-    let [node, operator] = [node_type, op_type].map(|text| kind(text).replace('_', ""));
-    let is_of_several = |(general, kinds): &(&str, &[&str])| *general == operator && kinds.contains(&&*node);
-    if node == operator || GENERAL.iter().any(is_of_several) {
+    let [node, operator] = [node_type, op_type].map(kind);
+    if node == operator || has_kind(&operator, &node) {
         return true;
     }
     let (longer, shorter) = if node.len() > operator.len() { (&node, &operator) } else { (&operator, &node) };
-    !shorter.is_empty() && longer.contains(&**shorter) && !KINDS.iter().any(|(kind, _)| kind == longer)
+    !shorter.is_empty() && longer.contains(&**shorter) && !KINDS.iter().any(|kind| kind.name == *longer)
+}
+
+/// Whether two kinds may be one, because the type of one of them doesn't tell which pool it is.
+pub(crate) fn are_pools_alike(kind: &str, other: &str) -> bool {
+    kind == POOL && has_kind(kind, other) || other == POOL && has_kind(other, kind)
+}
+
+/// Whether a kind stands for several, of which another is one.
+fn has_kind(general: &str, kind: &str) -> bool {
+    GENERAL.iter().any(|(known, kinds)| *known == general && kinds.contains(&kind))
 }
 
 /// The first of the types that were fused, into which the others were taken.
@@ -289,8 +432,58 @@ mod tests {
         assert_eq!(kind("FusedConv2D + Relu"), "conv");
         assert_eq!(kind("BNInferenceD"), kind("BatchNormalization"));
         assert_eq!((kind("FullyConnected"), kind("FullyConnection")), (kind("Gemm"), kind("MatMul")));
-        assert_eq!(kind("SoftmaxV2"), "softmaxv2");
+        assert_eq!((kind("SoftmaxV2"), kind("SomeV2")), ("softmax".into(), "somev2".into()));
         assert_eq!((kind("aten::conv2d"), kind("aten::softmax")), (kind("Conv"), kind("Softmax")));
         assert_eq!(kind("ünï"), "ünï");
+    }
+
+    #[test]
+    fn every_spelling_is_of_one_kind_which_is_that_of_its_table() {
+        let mut seen = std::collections::HashSet::new();
+        for row in KINDS {
+            for spelling in row.spellings.iter().copied().flatten() {
+                assert!(seen.insert(spelling), "{spelling} twice");
+                assert_eq!((kind(spelling), &*plain(spelling)), (row.name.into(), *spelling));
+            }
+            assert_eq!(kind(row.name), row.name, "a kind is of itself");
+        }
+        for (_, kinds) in GENERAL {
+            kinds.iter().for_each(|known| assert_eq!(kind(known), *known));
+        }
+    }
+
+    #[test]
+    fn types_of_one_engine_have_the_kinds_of_anothers() {
+        for (of, types) in [
+            (
+                "Conv",
+                &[
+                    "GroupConvolution",
+                    "aten::cudnn_convolution",
+                    "aten::mkldnn_convolution",
+                    "CaskConvolution",
+                ][..],
+            ),
+            ("Conv", &["DEPTHWISE_CONV_2D", "ConvolutionDepthWise", "aten::_slow_conv2d_forward", "Conv3D"]),
+            ("MatMul", &["FusedGemm", "FusedMatMul", "aten::addmm", "aten::mm", "aten::bmm", "InnerProduct"]),
+            ("MatMul", &["FullyConnected", "FULLY_CONNECTED", "MatMulV3", "MatMulNBits"]),
+            ("MaxPool", &["aten::max_pool2d", "MAX_POOL_2D", "MaxPoolV3"]),
+            ("Relu", &["aten::relu_", "Relu6"]),
+        ] {
+            types.iter().for_each(|op_type| assert_eq!(kind(op_type), kind(of), "{op_type}"));
+        }
+        for (one, other) in [
+            ("Conv", "ConvTranspose"),
+            ("Conv", "Convert"),
+            ("Conv2D", "Conv2DTransposeD"),
+            ("MaxPool", "AveragePool"),
+            ("MaxPool", "Pooling"),
+            ("Mul", "MatMul"),
+        ] {
+            assert_ne!(kind(one), kind(other));
+        }
+        assert!(are_pools_alike(&kind("Pooling"), &kind("MaxPool")));
+        assert!(are_pools_alike(&kind("AVERAGE_POOL_2D"), &kind("Pooling")));
+        assert!(!are_pools_alike(&kind("AveragePool"), &kind("MaxPool")), "both tell which");
     }
 }

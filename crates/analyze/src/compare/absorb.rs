@@ -11,7 +11,7 @@ use super::texts::KindId;
 use crate::elements::may_pass_elements;
 
 /// Kinds that are fused into the operator before them.
-const ABSORBED: [&str; 22] = [
+const ABSORBED: [&str; 21] = [
     "batchnorm",
     "relu",
     "leakyrelu",
@@ -30,14 +30,13 @@ const ABSORBED: [&str; 22] = [
     "softplus",
     "sub",
     "div",
-    "addv2",
     "cast",
     "power",
     "swish",
 ];
 
 /// Kinds that change only the layout: an engine puts them between operators that belong together.
-const LAYOUT: [&str; 4] = ["reorderinput", "reorderoutput", "transdata", "transpose"];
+const LAYOUT: [&str; 2] = ["transdata", "transpose"];
 
 /// The fate that an operator of a kind may have, when the other side has no counterpart of it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -29,6 +29,7 @@ use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which, of_any_group};
 use crate::elements::shapes_agree;
+use crate::kind::{are_pools_alike, may_run_as};
 
 /// An operator of one profile, as it is aligned.
 pub(super) struct Entry {
@@ -114,7 +115,15 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     take_sizes_of_models([a, b], names, &mut entries);
     let entries = entries;
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
-    by_name(&entries, texts.count(), &mut groups);
+    let (kinds, mut known) = (texts.kinds(), HashMap::new());
+    by_name(&entries, texts.count(), |a, b| a == b, &mut groups);
+    let mut are_alike = |a: KindId, b: KindId| {
+        *known.entry((a, b)).or_insert_with(|| {
+            let [a, b] = [a, b].map(|kind| &*kinds[kind.index()]);
+            may_run_as(a, b) || may_run_as(b, a)
+        })
+    };
+    by_name(&entries, texts.count(), &mut are_alike, &mut groups);
     by_fused_name([a, b], &mut groups);
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
     let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
@@ -122,14 +131,26 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     absorb([a, b], &entries, &fates, &sources, &mut groups);
     let paired = groups.count;
     // Copies between layouts are each engine's own, wherever it wants them.
-    let is_copy: Vec<bool> = texts.kinds().iter().map(|kind| kind == COPY).collect();
+    let is_copy: Vec<bool> = kinds.iter().map(|kind| kind == COPY).collect();
     let key = |entry: &Entry| (!is_copy[entry.kind.index()]).then_some(entry.kind);
+    // A pool whose type doesn't tell which it is may be any of the other side's that tell it.
+    let pools: Vec<(bool, bool)> = kinds.iter().map(|kind| is_pool(kind)).collect();
+    let pool_of = |side: usize, entry: &Entry, told: usize| {
+        let (is_told, is_untold) = pools[entry.kind.index()];
+        (if side == told { is_told } else { is_untold }).then_some(())
+    };
     if entries.are_of_models {
-        by_order(&entries, |entry| Some((key(entry)?, entry.shapes?, entry.weights)), &mut groups);
+        by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?, entry.weights)), &mut groups);
     }
-    by_order(&entries, |entry| Some((key(entry)?, entry.shapes?)), &mut groups);
+    by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?)), &mut groups);
+    for told in 0..2 {
+        by_order(&entries, |side, entry| Some((pool_of(side, entry, told)?, entry.shapes?)), &mut groups);
+    }
     let of_equal_shapes = groups.count;
-    by_order(&entries, key, &mut groups);
+    by_order(&entries, |_, entry| key(entry), &mut groups);
+    for told in 0..2 {
+        by_order(&entries, |side, entry| pool_of(side, entry, told), &mut groups);
+    }
     let (mut agreeing, mut contradicting) = (vec![true; of_equal_shapes], vec![false; of_equal_shapes]);
     for fit in fits([a, b], &entries, &groups, of_equal_shapes) {
         agreeing.push(fit == Some(true));
@@ -322,8 +343,13 @@ impl Sets {
     }
 }
 
-/// Pairs those of the same name, in order where a name occurs more than once.
-fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
+/// Pairs those of the same name and of kinds that are alike, in order where a name occurs more than once.
+fn by_name(
+    entries: &Entries,
+    texts: usize,
+    mut are_alike: impl FnMut(KindId, KindId) -> bool,
+    groups: &mut Groups,
+) {
     let trusts_names = has_names_in_common(entries, texts);
     let contradict =
         |a: &Entry, b: &Entry| !trusts_names && a.shapes.zip(b.shapes).is_some_and(|(a, b)| a != b);
@@ -342,7 +368,7 @@ fn by_name(entries: &Entries, texts: usize, groups: &mut Groups) {
         let (mut link, mut before) = (first[entry.name.index()], None::<usize>);
         while let Some(other) = link.map(|link| link as usize) {
             let found = &entries.after[other];
-            if (!entries.typed || found.kind == entry.kind) && !contradict(entry, found) {
+            if (!entries.typed || are_alike(entry.kind, found.kind)) && !contradict(entry, found) {
                 match before {
                     Some(before) => next[before] = next[other],
                     None => first[entry.name.index()] = next[other],
@@ -363,19 +389,24 @@ fn has_names_in_common(entries: &Entries, texts: usize) -> bool {
     common > entries.before.len().min(entries.after.len()) / 2
 }
 
-/// Pairs what is left and has the same key, in the order in which it ran.
-fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(&Entry) -> Option<K>, groups: &mut Groups) {
+/// Whether a kind is of pools that tell which they are, and whether it is of those that don't.
+fn is_pool(kind: &str) -> (bool, bool) {
+    (are_pools_alike(kind, "pool"), are_pools_alike(kind, "maxpool"))
+}
+
+/// Pairs what is left and has the same key, which is told by the side and the operator, in the order in which it ran.
+fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(usize, &Entry) -> Option<K>, groups: &mut Groups) {
     let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, entry) in entries.after.iter().enumerate().rev() {
         if groups.after[place].is_none()
-            && let Some(key) = key(entry)
+            && let Some(key) = key(1, entry)
         {
             places.entry(key).or_default().push(place);
         }
     }
     for (place, entry) in entries.before.iter().enumerate() {
         if groups.before[place].is_none()
-            && let Some(other) = key(entry).and_then(|key| places.get_mut(&key)?.pop())
+            && let Some(other) = key(0, entry).and_then(|key| places.get_mut(&key)?.pop())
         {
             groups.pair(place, other);
         }

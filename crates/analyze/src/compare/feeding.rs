@@ -10,10 +10,10 @@ use super::sources::Sources;
 use crate::kind::kind;
 
 /// Kinds that take in an addition behind them.
-const TAKES_IN: [&str; 2] = ["matmul", "conv"];
+const TAKES_IN: [&str; 3] = ["matmul", "conv", "convtranspose"];
 
 /// Kinds of additions.
-const ADDITIONS: [&str; 4] = ["add", "addv2", "biasadd", "bias"];
+const ADDITIONS: [&str; 3] = ["add", "biasadd", "bias"];
 
 /// Adds operators without a counterpart to the group of the addition that they feed. A row's fate is told by its side
 /// and place.

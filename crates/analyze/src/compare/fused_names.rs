@@ -1,5 +1,6 @@
 //! Operators that an engine fused, and named by a node of the model: ONNX Runtime calls them by that node's name with
-//! the fusion's behind it, such as `/act/Mul/QuickGeluFusion/`.
+//! the fusion's behind it, such as `/act/Mul/QuickGeluFusion/` or `fc/MatMul/MatMulAddFusion`, and puts `fused` before
+//! those that took in an activation.
 
 use std::collections::HashMap;
 
@@ -21,7 +22,9 @@ pub(super) fn by_fused_name(sides: [&Side<'_>; 2], groups: &mut Groups) {
         }
         for (place, row) in sides[side].rows.iter().enumerate() {
             let (name, op_type) = text_of(sides[side], row);
-            let Some(found) = node_of(name).filter(|_| groups.of(side)[place].is_none()) else { continue };
+            let Some(found) = node_of_fused(name).filter(|_| groups.of(side)[place].is_none()) else {
+                continue;
+            };
             let Some(last) = named.remove(found) else { continue };
             match side {
                 0 => groups.pair(place, last),
@@ -37,10 +40,16 @@ pub(super) fn by_fused_name(sides: [&Side<'_>; 2], groups: &mut Groups) {
     }
 }
 
-/// The node by which a fused operator is named.
-fn node_of(name: &str) -> Option<&str> {
-    let (node, fusion) = name.strip_suffix('/')?.rsplit_once('/')?;
-    (fusion.ends_with("Fusion") && !node.is_empty()).then_some(node)
+/// The node by which an operator that ONNX Runtime fused is named.
+pub fn node_of_fused(name: &str) -> Option<&str> {
+    let activated = name.strip_prefix("fused ");
+    let name = activated.unwrap_or(name);
+    let whole = name.strip_suffix('/').unwrap_or(name);
+    let node = match whole.rsplit_once('/') {
+        Some((node, fusion)) if fusion.ends_with("Fusion") => Some(node),
+        _ => activated,
+    };
+    node.filter(|node| !node.is_empty())
 }
 
 /// The operators right before the last one of which one of a kind is made, where they and that are of the kinds of its
@@ -57,4 +66,26 @@ fn parts_before(side: &Side<'_>, last: usize, fused: &str) -> std::ops::Range<us
 /// The name and type of an operator.
 fn text_of<'t>(side: &Side<'t>, row: &Row<'_>) -> (&'t str, &'t str) {
     (side.trace.strings.get(row.name), side.trace.strings.get(row.op_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_fused_operators_lead_to_the_node_that_they_are_named_by() {
+        for (name, node) in [
+            ("/act/Mul/QuickGeluFusion/", Some("/act/Mul")),
+            ("fc0/MatMul/MatMulAddFusion", Some("fc0/MatMul")),
+            ("fused fc0/MatMul/MatMulAddFusion", Some("fc0/MatMul")),
+            ("fused /1/Conv", Some("/1/Conv")),
+            ("/1/Conv", None),
+            ("Fusion", None),
+            ("/MatMulAddFusion", None),
+            ("fused ", None),
+            ("", None),
+        ] {
+            assert_eq!(node_of_fused(name), node, "{name}");
+        }
+    }
 }

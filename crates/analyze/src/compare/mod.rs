@@ -33,6 +33,7 @@ use extent::Extent;
 use side::Side;
 
 pub use change_family::ChangeFamily;
+pub use fused_names::node_of_fused;
 pub use group::{Change, Group, Member};
 pub use node_names::{ModelNode, NodeNames};
 pub use noise::{Difference, Verdict};
@@ -71,6 +72,8 @@ pub struct Comparison<'t> {
     pub agreeing: (f64, f64),
     /// The part that has one by types and order alone, though the shapes are others.
     pub contradicting: (f64, f64),
+    /// Whether the models that both ran have all nodes in common.
+    pub has_one_model: bool,
     /// The names of A's and of B's model, where a profile is of one model and tells its name.
     pub models: (Option<&'t str>, Option<&'t str>),
     /// Calls of the host and ranges of the program that both have, the greatest change first.
@@ -161,6 +164,7 @@ impl<'t> Comparison<'t> {
             matched,
             agreeing,
             contradicting,
+            has_one_model: names.iter().all(|names| names.is_of_one_model),
             models: (model_name(before), model_name(after)),
             spans,
             suspects,
@@ -184,14 +188,15 @@ impl<'t> Comparison<'t> {
     /// They seem to be of different ones where on one side less than half of the time has a counterpart, and the
     /// other side isn't found whole in it either, as it is where most of the time was saved by leaving something
     /// out. Types and order find counterparts in any two networks of a kind: so the same holds where shapes
-    /// contradict most of what they brought together, or all but a little of it is theirs.
+    /// contradict most of what they brought together, or all but a little of it is theirs. Models that ran and have all
+    /// nodes in common leave no doubt.
     pub fn kinship(&self) -> Kinship {
         const FEW: f64 = 0.1;
         const HALF: f64 = 0.5;
         const WHOLE: f64 = 0.9;
         let less = |(a, b): (f64, f64)| a.min(b);
         let more = |(a, b): (f64, f64)| a.max(b);
-        if self.operators.0.0 <= 0 || self.operators.1.0 <= 0 {
+        if self.has_one_model || self.operators.0.0 <= 0 || self.operators.1.0 <= 0 {
             return Kinship::SameModel;
         }
         let has_few = less(self.matched) < FEW || less(self.matched) < HALF && more(self.matched) < WHOLE;

@@ -11,6 +11,8 @@ pub struct NodeNames {
     pub same_as: HashMap<String, String>,
     /// The nodes of the model that ran, by name.
     pub nodes: HashMap<String, ModelNode>,
+    /// Whether the model and that of the other profile have all nodes in common.
+    pub is_of_one_model: bool,
 }
 
 /// A node of the model that ran.

@@ -113,6 +113,53 @@ fn an_operator_that_is_named_by_a_node_and_its_fusion_was_made_of_that_node() {
 }
 
 #[test]
+fn a_product_that_took_in_an_addition_and_an_activation_is_the_node_that_it_is_named_by() {
+    let apart = profile(&[
+        ("fc0/MatMul", "MatMul", "", 100),
+        ("fc0/Add", "Add", "", 4),
+        ("fc0/Relu", "Relu", "", 3),
+        ("fc1/MatMul", "MatMul", "", 200),
+        ("fc1/Add", "Add", "", 5),
+    ]);
+    // The order is another one.
+    let fused = profile(&[
+        ("fc1/MatMul/MatMulAddFusion", "Gemm", "", 210),
+        ("fused fc0/MatMul/MatMulAddFusion", "FusedGemm", "", 90),
+    ]);
+    let comparison = Comparison::of(&apart, &fused);
+    assert_eq!(
+        stories(&comparison),
+        ["MatMul + Add + Relu became FusedGemm -17", "MatMul + Add became Gemm 5"]
+    );
+    assert_eq!((comparison.matched, comparison.kinship()), ((1.0, 1.0), Kinship::SameModel));
+}
+
+#[test]
+fn a_pool_is_of_either_kind_only_where_its_type_does_not_tell_which() {
+    let told = profile(&[("a1", "MaxPool", "", 10), ("a2", "AveragePool", "", 20)]);
+    let untold = profile(&[("b1", "Pooling", "", 12), ("b2", "Pooling", "", 25)]);
+    assert_eq!(stories(&Comparison::of(&told, &untold)), ["AveragePool slower 5", "MaxPool slower 2"]);
+    assert_eq!(stories(&Comparison::of(&untold, &told)), ["Pooling faster -5", "Pooling faster -2"]);
+    let other = profile(&[("b1", "aten::avg_pool2d", "", 25), ("b2", "aten::max_pool2d", "", 12)]);
+    assert_eq!(stories(&Comparison::of(&told, &other)), ["AveragePool slower 5", "MaxPool slower 2"]);
+    // Of one name, though another operator of the type ran first.
+    let named = profile(&[("x", "MaxPool", "", 10), ("y", "MaxPool", "", 20)]);
+    let renamed = profile(&[("y", "Pooling", "", 21), ("x", "Pooling", "", 13)]);
+    assert_eq!(stories(&Comparison::of(&named, &renamed)), ["MaxPool slower 3", "MaxPool slower 1"]);
+}
+
+#[test]
+fn profiles_of_models_that_have_all_nodes_in_common_are_not_of_different_ones() {
+    let before = profile(&[("a", "Conv", "", 100)]);
+    let after = profile(&[("engine_1", "Myelin", "", 50)]);
+    let names = NodeNames { is_of_one_model: true, ..model(&[("a", "Conv", "")]) };
+    assert_eq!(Comparison::joined(&before, &after, [&names, &names]).kinship(), Kinship::SameModel);
+    let other = NodeNames { is_of_one_model: false, ..names.clone() };
+    let comparison = Comparison::joined(&before, &after, [&names, &other]);
+    assert_eq!(comparison.kinship(), Kinship::DifferentModels);
+}
+
+#[test]
 fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
     let before = profile(&[("conv1", "Conv", "", 50), ("relu1", "Relu", "", 20), ("conv2", "Conv", "", 30)]);
     // The order is another one.

@@ -82,6 +82,8 @@ impl Models {
             nodes[1] =
                 nodes[1].iter().map(|node| names[1].same_as.get(node).unwrap_or(node).clone()).collect();
             let all = nodes[0].intersection(&nodes[1]).count();
+            let is_of_one_model = all > 0 && nodes.iter().all(|nodes| nodes.len() == all);
+            names.iter_mut().for_each(|names| names.is_of_one_model = is_of_one_model);
             common = Some(Common {
                 by_name,
                 by_origin: stated - by_name,
@@ -164,7 +166,8 @@ fn names_told(model: Option<&Model>) -> NodeNames {
     let origins = model.into_iter().flat_map(|model| &model.provenance().origins);
     let named = origins.filter(|(_, origin)| !origin.names.is_empty());
     let made_of = named.map(|(name, origin)| (name.clone(), origin.names.clone())).collect();
-    NodeNames { made_of, same_as: HashMap::new(), nodes: model.map(graph_of).unwrap_or_default() }
+    let nodes = model.map(graph_of).unwrap_or_default();
+    NodeNames { made_of, nodes, ..NodeNames::default() }
 }
 
 /// The nodes of a model by name, each with those that come before it.
