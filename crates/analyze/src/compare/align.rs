@@ -12,7 +12,8 @@
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
 //! 4. Operators that are then left are matched by type in the order in which they ran, first with those
 //!    that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
-//!    and weights of the same size go before.
+//!    and weights of the same size go before. None is matched so that is known to be another node of both models, nor,
+//!    where most has a counterpart by then, one whose shapes contradict.
 //! 5. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;
@@ -29,7 +30,7 @@ use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which, of_any_group};
 use crate::elements::shapes_agree;
-use crate::kind::{are_pools_alike, may_run_as};
+use crate::kind::{are_pools_alike, kind, may_run_as};
 
 /// An operator of one profile, as it is aligned.
 pub(super) struct Entry {
@@ -39,6 +40,8 @@ pub(super) struct Entry {
     shapes: Option<u32>,
     /// The elements of its weights, where the shapes are those of models.
     weights: u64,
+    /// Whether a node of its kind that both models have is known to be in it.
+    is_known: bool,
 }
 
 /// The numbers of the shapes of outputs; those of both profiles are numbered together.
@@ -113,6 +116,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         are_of_models: false,
     };
     take_sizes_of_models([a, b], names, &mut entries);
+    find_known_nodes([a, b], names, &mut entries, texts.kinds());
     let entries = entries;
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     let (kinds, mut known) = (texts.kinds(), HashMap::new());
@@ -139,17 +143,29 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         let (is_told, is_untold) = pools[entry.kind.index()];
         (if side == told { is_told } else { is_untold }).then_some(())
     };
+    // Both are known, and nothing before has joined them: they are different nodes.
+    let may_be_one =
+        |before: usize, after: usize| !(entries.before[before].is_known && entries.after[after].is_known);
     if entries.are_of_models {
-        by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?, entry.weights)), &mut groups);
+        let key = |_, entry: &Entry| Some((key(entry)?, entry.shapes?, entry.weights));
+        by_order(&entries, key, may_be_one, &mut groups);
     }
-    by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?)), &mut groups);
+    by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?)), may_be_one, &mut groups);
     for told in 0..2 {
-        by_order(&entries, |side, entry| Some((pool_of(side, entry, told)?, entry.shapes?)), &mut groups);
+        let key = |side: usize, entry: &Entry| Some((pool_of(side, entry, told)?, entry.shapes?));
+        by_order(&entries, key, may_be_one, &mut groups);
     }
     let of_equal_shapes = groups.count;
-    by_order(&entries, |_, entry| key(entry), &mut groups);
+    // Where shapes agree so far, operators of other shapes are others. Where they don't, all may be of another size.
+    let joined = [(a, &groups.before), (b, &groups.after)].map(|(side, of)| share(&side.rows, of, &|_| true));
+    let do_shapes_tell = joined.iter().any(|joined| *joined > 0.5);
+    let may_pair = |before: usize, after: usize| {
+        let contradict = || fit([a, b], &entries, before, after) == Some(false);
+        may_be_one(before, after) && !(do_shapes_tell && contradict())
+    };
+    by_order(&entries, |_, entry| key(entry), may_pair, &mut groups);
     for told in 0..2 {
-        by_order(&entries, |side, entry| pool_of(side, entry, told), &mut groups);
+        by_order(&entries, |side, entry| pool_of(side, entry, told), may_pair, &mut groups);
     }
     let (mut agreeing, mut contradicting) = (vec![true; of_equal_shapes], vec![false; of_equal_shapes]);
     for fit in fits([a, b], &entries, &groups, of_equal_shapes) {
@@ -188,14 +204,16 @@ fn fits([a, b]: [&Side<'_>; 2], entries: &Entries, groups: &Groups, first: usize
             pairs[pair].1 = Some(place);
         }
     }
-    let fit = |(before, after): (Option<usize>, Option<usize>)| {
-        let (before, after) = (before?, after?);
-        if entries.are_of_models {
-            return Some(entries.before[before].shapes? == entries.after[after].shapes?);
-        }
-        shapes_agree((a.trace, a.rows[before].operator?), (b.trace, b.rows[after].operator?))
-    };
-    pairs.into_iter().map(fit).collect()
+    let of_pair = |(before, after): (Option<usize>, Option<usize>)| fit([a, b], entries, before?, after?);
+    pairs.into_iter().map(of_pair).collect()
+}
+
+/// Whether the shapes of an operator of A and of one of B agree, where both sides tell them.
+fn fit([a, b]: [&Side<'_>; 2], entries: &Entries, before: usize, after: usize) -> Option<bool> {
+    if entries.are_of_models {
+        return Some(entries.before[before].shapes? == entries.after[after].shapes?);
+    }
+    shapes_agree((a.trace, a.rows[before].operator?), (b.trace, b.rows[after].operator?))
 }
 
 fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
@@ -213,6 +231,7 @@ fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mu
             kind: texts.kind(op_type, spelled),
             shapes: output_shapes(side.trace, row).map(|of_row| *shapes.entry(of_row).or_insert(next)),
             weights: 0,
+            is_known: false,
         }
     };
     side.rows.iter().map(entry).collect()
@@ -228,11 +247,46 @@ fn take_sizes_of_models([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries:
     let mut numbers: HashMap<&[u64], u32> = HashMap::new();
     for (side, names, entries) in [(a, names[0], &mut entries.before), (b, names[1], &mut entries.after)] {
         for (row, entry) in side.rows.iter().zip(entries) {
-            let node = names.nodes.get(side.trace.strings.get(row.name));
-            let Some(node) = node.filter(|node| !node.sizes.is_empty()) else { continue };
+            let name = side.trace.strings.get(row.name);
+            let Some(last) = names.of_operator(name).next().filter(|node| !node.sizes.is_empty()) else {
+                continue;
+            };
             let next = numbers.len() as u32;
-            entry.shapes = Some(*numbers.entry(&node.sizes).or_insert(next));
-            entry.weights = node.weights;
+            entry.shapes = Some(*numbers.entry(&last.sizes).or_insert(next));
+            entry.weights = names.of_operator(name).map(|node| node.weights).max().unwrap_or(0);
+        }
+    }
+}
+
+/// Finds the operators that are known to hold a node which both models have.
+fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mut Entries, kinds: &[String]) {
+    if names.iter().any(|names| names.nodes.is_empty()) {
+        return;
+    }
+    // By the name under which both models know it, a node's type where one of them tells it.
+    let nodes = names.map(|names| {
+        let own = names.nodes.iter().map(|(name, node)| (&**name, Some(&*node.op_type)));
+        let before = names.made_of.iter().filter(|(name, _)| names.nodes.contains_key(*name));
+        let before = before.flat_map(|(_, before)| before).map(|name| (&**name, None));
+        let all = before.chain(own).map(|(name, op_type)| (names.common(name).unwrap_or(name), op_type));
+        all.collect::<HashMap<&str, Option<&str>>>()
+    });
+    for (own, (side, entries)) in [(a, &mut entries.before), (b, &mut entries.after)].into_iter().enumerate()
+    {
+        let is_kind = |node: &str, wanted: &str| {
+            let node = names[own].common(node).unwrap_or(node);
+            let told = nodes[own].get(node).zip(nodes[1 - own].get(node));
+            told.is_some_and(|(own, other)| own.or(*other).is_some_and(|op_type| kind(op_type) == wanted))
+        };
+        for (row, entry) in side.rows.iter().zip(entries) {
+            let text = |id| side.trace.strings.get(id);
+            let (name, wanted) = (text(row.name), &*kinds[entry.kind.index()]);
+            entry.is_known = match (row.origins, names[own].made_of(name)) {
+                ([], Some(nodes)) => nodes.iter().any(|node| is_kind(node, wanted)),
+                ([], None) if text(row.op_type) == REFORMAT => false,
+                ([], None) => name.split('+').any(|piece| is_kind(piece.trim(), wanted)),
+                (origins, _) => origins.iter().any(|origin| is_kind(text(*origin), wanted)),
+            };
         }
     }
 }
@@ -394,8 +448,17 @@ fn is_pool(kind: &str) -> (bool, bool) {
     (are_pools_alike(kind, "pool"), are_pools_alike(kind, "maxpool"))
 }
 
+/// So many operators of one side are looked at for one of the other: those of a hostile file may all be refused.
+const LOOKED_AT: usize = 256;
+
 /// Pairs what is left and has the same key, which is told by the side and the operator, in the order in which it ran.
-fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(usize, &Entry) -> Option<K>, groups: &mut Groups) {
+/// Pairs by place that may not be are left out.
+fn by_order<K: Eq + Hash>(
+    entries: &Entries,
+    key: impl Fn(usize, &Entry) -> Option<K>,
+    may_pair: impl Fn(usize, usize) -> bool,
+    groups: &mut Groups,
+) {
     let mut places: HashMap<K, Vec<usize>> = HashMap::new();
     for (place, entry) in entries.after.iter().enumerate().rev() {
         if groups.after[place].is_none()
@@ -405,9 +468,13 @@ fn by_order<K: Eq + Hash>(entries: &Entries, key: impl Fn(usize, &Entry) -> Opti
         }
     }
     for (place, entry) in entries.before.iter().enumerate() {
-        if groups.before[place].is_none()
-            && let Some(other) = key(0, entry).and_then(|key| places.get_mut(&key)?.pop())
-        {
+        if groups.before[place].is_some() {
+            continue;
+        }
+        let Some(left) = key(0, entry).and_then(|key| places.get_mut(&key)) else { continue };
+        let mut near = left.iter().enumerate().rev().take(LOOKED_AT);
+        if let Some((at, &other)) = near.find(|(_, other)| may_pair(place, **other)) {
+            left.remove(at);
             groups.pair(place, other);
         }
     }

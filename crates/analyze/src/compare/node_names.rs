@@ -5,7 +5,8 @@ use std::collections::HashMap;
 /// The nodes behind the operators of one profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeNames {
-    /// By an operator's name, the nodes of the model before its conversion that it was made of.
+    /// By an operator's name, the nodes of the model before its conversion that it was made of, or where there was none,
+    /// those of which the engine made it under a name of its own, the last one first.
     pub made_of: HashMap<String, Vec<String>>,
     /// By a node's name, the name of the same node in the other profile's model.
     pub same_as: HashMap<String, String>,
@@ -42,5 +43,13 @@ impl NodeNames {
     /// The nodes that an operator was made of, if the model tells them.
     pub(super) fn made_of(&self, operator: &str) -> Option<&[String]> {
         self.made_of.get(operator).map(Vec::as_slice)
+    }
+
+    /// The nodes of the model that ran which an operator is known by: that of its own name, or those that it was made
+    /// of.
+    pub(super) fn of_operator(&self, name: &str) -> impl Iterator<Item = &ModelNode> {
+        let own = self.nodes.get(name);
+        let made_of = own.is_none().then(|| self.made_of(name)).flatten();
+        own.into_iter().chain(made_of.into_iter().flatten().filter_map(|node| self.nodes.get(node)))
     }
 }

@@ -30,7 +30,8 @@ impl<'t> Sources<'t> {
         if names.nodes.is_empty() {
             return sources;
         }
-        for (name, origins) in &names.made_of {
+        // Names of operators that an engine made up are no nodes.
+        for (name, origins) in names.made_of.iter().filter(|(name, _)| names.nodes.contains_key(*name)) {
             for origin in origins {
                 // Of several the first by name, whatever the order of the map is.
                 let became = sources.became.entry(origin).or_insert(name);
@@ -93,6 +94,9 @@ impl<'t> Sources<'t> {
         let name = text(row.name);
         if let Some(node) = in_model(name) {
             return vec![node];
+        }
+        if let (Some(nodes), []) = (self.names.made_of(name), row.origins) {
+            return nodes.iter().filter_map(|node| in_model(node)).collect();
         }
         match row.origins {
             // The name of a copy between layouts has those of the nodes that it is for.

@@ -160,6 +160,51 @@ fn profiles_of_models_that_have_all_nodes_in_common_are_not_of_different_ones() 
 }
 
 #[test]
+fn an_operator_that_an_engine_named_in_its_own_way_is_the_nodes_that_its_model_tells() {
+    let a =
+        profile(&[("v1_nchwc", "Conv", "", 50), ("v2_nchwc", "Conv", "", 30), ("p_nchwc", "MaxPool", "", 9)]);
+    let b = profile(&[
+        ("k2", "Convolution", "c2 r2", 31),
+        ("k1", "Convolution", "c1", 50),
+        ("pool", "Pooling", "pool", 8),
+    ]);
+    let nodes = [("c1", "Conv", ""), ("c2", "Conv", "pool"), ("r2", "Relu", "c2"), ("pool", "MaxPool", "c1")];
+    let mut of_a = model(&nodes);
+    let made_of = [("v1_nchwc", "c1"), ("v2_nchwc", "c2"), ("p_nchwc", "pool")];
+    of_a.made_of = made_of.map(|(name, node)| (name.to_owned(), vec![node.to_owned()])).into();
+    let of_b = model(&nodes);
+    let comparison = Comparison::joined(&a, &b, [&of_a, &of_b]);
+    assert_eq!(stories(&comparison), ["Conv slower 1", "MaxPool faster -1", "Conv same 0"]);
+    assert_eq!((comparison.matched, comparison.agreeing), ((1.0, 1.0), (1.0, 1.0)));
+}
+
+#[test]
+fn an_operator_that_is_known_to_be_one_node_has_no_counterpart_that_is_another() {
+    // Either engine left another convolution out.
+    let a = profile(&[("stem", "Conv", "", 90), ("one", "Conv", "", 20)]);
+    let b = profile(&[("stem", "Conv", "", 90), ("two", "Convolution", "", 25)]);
+    let nodes = [("stem", "Conv", ""), ("one", "Conv", "stem"), ("two", "Conv", "stem")];
+    let names = model(&nodes);
+    let comparison = Comparison::joined(&a, &b, [&names, &names]);
+    assert_eq!(stories(&comparison), ["Convolution appeared 25", "Conv vanished -20", "Conv same 0"]);
+    // One that only an addition behind it names may be any convolution.
+    let b = profile(&[("stem", "Conv", "", 90), ("sum", "Convolution", "", 25)]);
+    let nodes = [("stem", "Conv", ""), ("one", "Conv", "stem"), ("sum", "Add", "one")];
+    let names = model(&nodes);
+    let comparison = Comparison::joined(&a, &b, [&names, &names]);
+    assert_eq!(stories(&comparison), ["Conv slower 5", "Conv same 0"]);
+}
+
+#[test]
+fn where_shapes_tell_counterparts_none_is_of_other_shapes() {
+    const SMALL: [i64; 4] = [1, 8, 10, 10];
+    const LARGE: [i64; 4] = [1, 8, 99, 99];
+    let a = shaped_profile(&[("a1", "Conv", SMALL, 90), ("a2", "Conv", SMALL, 20)]);
+    let b = shaped_profile(&[("b1", "Conv", SMALL, 90), ("b2", "Conv", LARGE, 25)]);
+    assert_eq!(stories(&Comparison::of(&a, &b)), ["Conv appeared 25", "Conv vanished -20", "Conv same 0"]);
+}
+
+#[test]
 fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
     let before = profile(&[("conv1", "Conv", "", 50), ("relu1", "Relu", "", 20), ("conv2", "Conv", "", 30)]);
     // The order is another one.

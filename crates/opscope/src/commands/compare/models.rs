@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use opscope_advise::nodes_behind;
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
 use opscope_model::{Bindings, Model, NodeId, Pairing, Shapes};
 use opscope_say::say;
@@ -68,7 +69,7 @@ impl Models {
     pub fn of(models: [Option<(&Path, &Model)>; 2], profiles: [&Trace; 2]) -> Self {
         let paths = models.map(|model| model.map(|(path, _)| path));
         let models = models.map(|model| model.map(|(_, model)| model));
-        let mut names = models.map(names_told);
+        let mut names = [0, 1].map(|side| names_told(models[side], profiles[side]));
         let mut common = None;
         let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
         if let [Some(first), Some(second)] = models {
@@ -92,7 +93,7 @@ impl Models {
         }
         let sides = [0, 1].map(|side| {
             let (model, path) = (models[side]?, paths[side]?.to_owned());
-            Some(Side { path, nodes: nodes[side].len(), known: known(model, profiles[side]) })
+            Some(Side { path, nodes: nodes[side].len(), known: known(model, profiles[side], &names[side]) })
         });
         Self { names, sides, common }
     }
@@ -161,13 +162,32 @@ impl Models {
     }
 }
 
-/// The nodes that the operators of a converted model were made of, and those that come before them.
-fn names_told(model: Option<&Model>) -> NodeNames {
-    let origins = model.into_iter().flat_map(|model| &model.provenance().origins);
+/// The nodes that operators stand for which aren't named by them: those that the operators of a converted model were
+/// made of, and those of which the profile's engine made operators that it named in its own way.
+fn names_told(model: Option<&Model>, profile: &Trace) -> NodeNames {
+    let Some(model) = model else { return NodeNames::default() };
+    let origins = model.provenance().origins.iter();
     let named = origins.filter(|(_, origin)| !origin.names.is_empty());
     let made_of = named.map(|(name, origin)| (name.clone(), origin.names.clone())).collect();
-    let nodes = model.map(graph_of).unwrap_or_default();
-    NodeNames { made_of, nodes, ..NodeNames::default() }
+    let mut names = NodeNames { made_of, nodes: graph_of(model), ..NodeNames::default() };
+    for (_, row) in profile.operators.iter() {
+        let name = profile.strings.get(row.name);
+        let is_told = names.made_of.contains_key(name) || names.nodes.contains_key(name);
+        if is_told || !profile.names.get(row.origins).is_empty() {
+            continue;
+        }
+        let behind = nodes_behind(model, name, profile.strings.get(row.op_type));
+        let nodes: Vec<String> = behind
+            .into_iter()
+            .filter_map(|node| model.graph().node_by_name(node))
+            .flat_map(|node| names_of(model, node.id))
+            .map(str::to_owned)
+            .collect();
+        if !nodes.is_empty() {
+            names.made_of.insert(name.to_owned(), nodes);
+        }
+    }
+    names
 }
 
 /// The nodes of a model by name, each with those that come before it.
@@ -223,9 +243,9 @@ fn same_as(
     same
 }
 
-/// How many of a profile's operators are made of the model's nodes, as the profile tells, or else have names of
-/// nodes, alone or joined with `+`.
-fn known(model: &Model, trace: &Trace) -> Known {
+/// How many of a profile's operators are made of the model's nodes, as the profile or their names tell, or else have
+/// names of nodes, alone or joined with `+`.
+fn known(model: &Model, trace: &Trace, names: &NodeNames) -> Known {
     let nodes = nodes_of(model);
     let is_node = |name: &str| nodes.contains(name) || model.graph().node_by_name(name).is_some();
     let mut operators: HashMap<&str, bool> = HashMap::new();
@@ -235,6 +255,7 @@ fn known(model: &Model, trace: &Trace) -> Known {
         let is_known = match origins {
             // The name of a copy between layouts has those of the nodes that it is for.
             [] if trace.strings.get(row.op_type) == REFORMAT => false,
+            [] if names.made_of.contains_key(name) => true,
             [] => is_node(name) || name.split('+').any(|piece| is_node(piece.trim())),
             origins => origins.iter().any(|origin| is_node(trace.strings.get(*origin))),
         };
