@@ -180,7 +180,11 @@ const KINDS: &[Kind] = &[
         beginnings: &["caskpooling"],
     },
     Kind { name: "relu", spellings: &[&["relu"], &["relu6"]], beginnings: &["relu"] },
-    Kind { name: "reshape", spellings: &[&["reshape"], &["unsafeview", "view"]], beginnings: &[] },
+    Kind {
+        name: "reshape",
+        spellings: &[&["reshape"], &["flatten"], &["unsafeview", "view"]],
+        beginnings: &[],
+    },
     Kind {
         name: "resize",
         spellings: &[
@@ -313,7 +317,7 @@ const GENERAL: &[(&str, &[&str])] = &[
     ("rnncell", &["gru", "lstm", "rnn"]),
     ("rnnseq", &["gru", "lstm", "rnn"]),
     ("scale", &["add", "batchnorm", "mul"]),
-    ("shuffle", &["flatten", "reshape", "squeeze", "transpose", "unsqueeze"]),
+    ("shuffle", &["reshape", "squeeze", "transpose", "unsqueeze"]),
     ("subgraph", ELEMENTWISE),
     ("unary", ELEMENTWISE),
     ("unaryop", ELEMENTWISE),

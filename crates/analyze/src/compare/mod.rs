@@ -14,6 +14,7 @@ mod extent;
 mod feeding;
 mod fused_names;
 mod group;
+mod nests;
 mod node_names;
 mod noise;
 mod side;
@@ -30,6 +31,7 @@ use crate::SpanBasis;
 pub use align::REFORMAT;
 use align::{Aligned, align};
 use extent::Extent;
+use nests::Nests;
 use side::Side;
 
 pub use change_family::ChangeFamily;
@@ -244,9 +246,14 @@ fn model_name(trace: &Trace) -> Option<&str> {
     }
 }
 
-/// The compared parts of both profiles, prepared at once.
+/// The compared parts of both profiles, prepared at once. Operators of PyTorch's that others call are parts of those
+/// where the other profile isn't PyTorch's.
 fn sides<'t>(before: &'t Trace, after: &'t Trace, whole: bool) -> (Side<'t>, Side<'t>) {
-    opscope_parallel::join(|| Side::of(before, whole), || Side::of(after, whole))
+    let [is_before, is_after] = [before, after].map(Nests::are_in);
+    opscope_parallel::join(
+        || Side::of(before, whole, is_before && !is_after),
+        || Side::of(after, whole, is_after && !is_before),
+    )
 }
 
 fn mean(values: &[Nanoseconds]) -> Nanoseconds {

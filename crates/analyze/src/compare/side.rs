@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
+use super::nests::Nests;
 use super::spans::Spans;
 use crate::calls::executions;
 use crate::work_times::recorded_times;
@@ -37,11 +38,14 @@ pub(super) struct Side<'t> {
     pub executions: Vec<Nanoseconds>,
     /// The calls and ranges.
     pub spans: Spans<'t>,
+    /// The outermost operators, where what these call counts as theirs.
+    nests: Option<Nests>,
 }
 
 impl<'t> Side<'t> {
-    /// The measured part of a profile, or all of it as a single iteration.
-    pub fn of(trace: &'t Trace, whole: bool) -> Self {
+    /// The measured part of a profile, or all of it as a single iteration; with the operators that others call as parts
+    /// of those, or each by itself.
+    pub fn of(trace: &'t Trace, whole: bool, is_nested: bool) -> Self {
         let measured = measured(trace, whole);
         let iteration_spans = IterationSpans::of(trace);
         let duration = |id: &IterationId| iteration_spans.duration(*id);
@@ -53,17 +57,20 @@ impl<'t> Side<'t> {
             executions(trace).into_iter().map(|id| trace.api_calls.duration()[id.index()]).collect();
         let spans = Spans::of(trace, &measured);
         let times = recorded_times(trace, &measured);
-        let rows = rows(trace, &measured, &times, if whole { 1 } else { executions.len() });
+        let nests = is_nested.then(|| Nests::of(trace, &measured));
+        let per = if whole { 1 } else { executions.len() };
+        let rows = rows(trace, &measured, &times, per, nests.as_ref());
         let latencies = Latencies::of(trace, None);
         let basis = iteration_spans.basis();
-        Self { trace, rows, iterations, networks, basis, latencies, executions, spans }
+        Self { trace, rows, iterations, networks, basis, latencies, executions, spans, nests }
     }
 
     /// Makes the operators' times parts of an iteration that wasn't recorded.
     pub fn leave_recording_out(&mut self, whole: bool) {
         let measured = measured(self.trace, whole);
         let times = work_times(self.trace, &measured);
-        self.rows = rows(self.trace, &measured, &times, if whole { 1 } else { self.executions.len() });
+        let per = if whole { 1 } else { self.executions.len() };
+        self.rows = rows(self.trace, &measured, &times, per, self.nests.as_ref());
     }
 
     pub fn operator_time(&self) -> Nanoseconds {
@@ -77,37 +84,48 @@ fn measured(trace: &Trace, whole: bool) -> Measured {
 
 /// The operators, with their times in an inference: an iteration, or where the profile knows none, one
 /// of so many calls that execute a model. The times are those of the measured tasks, in nanoseconds.
-fn rows<'t>(trace: &'t Trace, measured: &Measured, times: &[f64], executions: usize) -> Vec<Row<'t>> {
+fn rows<'t>(
+    trace: &'t Trace,
+    measured: &Measured,
+    times: &[f64],
+    executions: usize,
+    nests: Option<&Nests>,
+) -> Vec<Row<'t>> {
     let mut rows: Vec<Row<'t>> = Vec::new();
     // Shapes that change from run to run are operators of their own, yet the same to users.
-    let mut by_name: HashMap<(StringId, StringId), u32> = HashMap::with_capacity(trace.operators.len());
+    let mut by_name: HashMap<(StringId, StringId, u32), u32> = HashMap::with_capacity(trace.operators.len());
     let mut of_operator: Vec<Option<u32>> = vec![None; trace.operators.len()];
-    let mut place_of = |name: StringId, op_type: StringId, operator, origins: &'t [StringId]| {
-        *by_name.entry((name, op_type)).or_insert_with(|| {
+    let mut place_of = |name: StringId, op_type: StringId, number, operator, origins: &'t [StringId]| {
+        *by_name.entry((name, op_type, number)).or_insert_with(|| {
             rows.push(Row { name, op_type, operator, origins, time: Nanoseconds::ZERO });
             rows.len() as u32 - 1
         })
     };
     let mut places: Vec<u32> = Vec::with_capacity(measured.tasks.len());
     for task in &measured.tasks {
+        let task = nests.map_or(*task, |nests| nests.outermost(*task));
+        let number = nests.map_or(0, |nests| nests.number(task));
+        let mut of = |operator: OperatorId| {
+            let row = trace.operators.get(operator);
+            place_of(row.name, row.op_type, number, Some(operator), trace.names.get(row.origins))
+        };
         let place = match trace.tasks.operator()[task.index()] {
-            Some(operator) => *of_operator[operator.index()].get_or_insert_with(|| {
-                let row = trace.operators.get(operator);
-                place_of(row.name, row.op_type, Some(operator), trace.names.get(row.origins))
-            }),
+            Some(operator) if number > 0 => of(operator),
+            Some(operator) => *of_operator[operator.index()].get_or_insert_with(|| of(operator)),
             // Tasks without an operator are told apart by their name.
             None => {
                 let name = trace.tasks.name()[task.index()];
-                place_of(name, name, None, &[])
+                place_of(name, name, number, None, &[])
             }
         };
         places.push(place);
     }
     let mut counts: Vec<usize> = vec![0; rows.len()];
     let mut sums: Vec<f64> = vec![0.0; rows.len()];
-    for (time, place) in times.iter().zip(places) {
+    for ((task, time), place) in measured.tasks.iter().zip(times).zip(places) {
         sums[place as usize] += time;
-        counts[place as usize] += 1;
+        let is_whole = nests.is_none_or(|nests| nests.outermost(*task) == *task);
+        counts[place as usize] += usize::from(is_whole);
     }
     for (row, sum) in rows.iter_mut().zip(sums) {
         row.time = Nanoseconds(sum as i64);

@@ -204,6 +204,76 @@ fn where_shapes_tell_counterparts_none_is_of_other_shapes() {
     assert_eq!(stories(&Comparison::of(&a, &b)), ["Conv appeared 25", "Conv vanished -20", "Conv same 0"]);
 }
 
+/// A profile of PyTorch's operators on the host: two inferences of 1 ms, each of calls by name, begin and end in
+/// microseconds.
+fn calls_of_pytorch(calls: &[(&str, i64, i64)]) -> Trace {
+    let mut trace = Trace::new();
+    for number in 0..2_u32 {
+        let (start, duration) = (Nanoseconds(i64::from(number) * 1_000_000), Nanoseconds(1_000_000));
+        let row = Iteration { model: None, number, warm_up: false, start, duration };
+        let iteration = Some(trace.iterations.push(row));
+        for (name, begin, end) in calls {
+            let name = trace.strings.intern(name);
+            let known = trace.operators.name().iter().position(|known| *known == name);
+            let operator = match known {
+                Some(place) => OperatorId::from_index(place),
+                None => trace.operators.push(Operator::new(name, name)),
+            };
+            let (begin, duration) = (Nanoseconds(begin * 1_000), Nanoseconds((end - begin) * 1_000));
+            let task = Task::new(name, start + begin, duration);
+            let unit = ExecutionUnit::Cpu;
+            trace.tasks.push(Task { operator: Some(operator), iteration, unit, ..task });
+        }
+    }
+    trace
+}
+
+#[test]
+fn against_another_engine_an_operator_of_pytorchs_takes_as_long_as_all_that_it_calls() {
+    let torch = calls_of_pytorch(&[
+        ("forward", 0, 700),
+        ("aten::conv2d", 0, 300),
+        ("aten::convolution", 5, 300),
+        ("aten::mkldnn_convolution", 10, 290),
+        ("aten::empty", 12, 20),
+        ("aten::relu", 300, 340),
+        ("aten::clamp_min", 305, 340),
+        ("aten::conv2d", 350, 450),
+        ("aten::mkldnn_convolution", 351, 449),
+        ("aten::linear", 450, 500),
+        ("aten::addmm", 460, 495),
+    ]);
+    let engine =
+        profile(&[("k1", "Conv", "", 200), ("k2", "Conv", "", 110), ("k3", "FullyConnected", "", 45)]);
+    let comparison = Comparison::of(&torch, &engine);
+    let expected = [
+        "forward vanished -210",
+        "aten::conv2d + aten::relu became Conv -140",
+        "aten::conv2d slower 10",
+        "aten::linear faster -5",
+    ];
+    assert_eq!(stories(&comparison), expected);
+    assert_eq!(comparison.operators.0, Nanoseconds(700_000), "nothing counts twice, and nothing is lost");
+    assert_eq!(comparison.kinship(), Kinship::Untold);
+    let mut back = stories(&Comparison::of(&engine, &torch));
+    back.sort();
+    let expected = [
+        "Conv became aten::conv2d + aten::relu 140",
+        "Conv faster -10",
+        "FullyConnected slower 5",
+        "forward appeared 210",
+    ];
+    assert_eq!(back, expected);
+}
+
+#[test]
+fn profiles_of_pytorchs_are_compared_call_by_call() {
+    let torch = calls_of_pytorch(&[("aten::conv2d", 0, 100), ("aten::mkldnn_convolution", 5, 95)]);
+    let comparison = Comparison::of(&torch, &torch);
+    assert_eq!(stories(&comparison).len(), 2);
+    assert_eq!(comparison.operators, (Nanoseconds(100_000), Nanoseconds(100_000)));
+}
+
 #[test]
 fn nodes_that_the_models_tell_align_profiles_without_a_name_in_common() {
     let before = profile(&[("conv1", "Conv", "", 50), ("relu1", "Relu", "", 20), ("conv2", "Conv", "", 30)]);
