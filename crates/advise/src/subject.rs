@@ -119,9 +119,8 @@ impl<'a> Subject<'a> {
             subject.take(trace);
         }
         let nodes = model.into_iter().flat_map(|model| model.graph().nodes());
-        let behind = |name: &str, op_type: &str| {
-            model.map_or(Vec::new(), |model| nodes_behind(model, name, op_type))
-        };
+        let behind =
+            |name: &str, op_type: &str| model.map_or(Vec::new(), |model| nodes_behind(model, name, op_type));
         subject.is_of_this_model =
             subject.executions.explain(nodes.map(|node| (node.name, node.op_type)), behind);
         subject
