@@ -121,11 +121,24 @@ fn behind_output<'m>(model: &'m Model, value: &str, op_type: &str) -> Vec<&'m st
         if operator_kind(node.op_type) == kind {
             return nodes;
         }
-        let mut inputs = node.inputs.iter().flatten().filter(|input| !view.is_constant(**input));
+        let mut inputs = node.inputs.iter().flatten().filter(|input| !is_of_constants(view, **input, 2));
         // Of several branches nothing tells which was taken in.
         at = inputs.next().filter(|_| inputs.next().is_none()).and_then(|input| view.producer_of(*input));
     }
     Vec::new()
+}
+
+/// Whether a value is constant, or computed from constants by so many nodes in a row at most: engines compute the
+/// reshaped bias of a convolution beforehand.
+fn is_of_constants(view: View<'_>, value: ValueId, depth: usize) -> bool {
+    /// Inputs of a node; those of hostile files may have any number.
+    const MOST: usize = 4;
+    let is_computed = |node: Node<'_>| {
+        let inputs = || node.inputs.iter().flatten();
+        let is_small = (1..=MOST).contains(&inputs().count());
+        is_small && inputs().all(|input| is_of_constants(view, *input, depth - 1))
+    };
+    view.is_constant(value) || depth > 0 && view.producer_of(value).is_some_and(is_computed)
 }
 
 /// The node by which an operator is named, with those around it that the name says it took in.
@@ -197,6 +210,15 @@ mod tests {
         assert_eq!(nodes_behind(&model, "y_nchwc", "MaxPool"), ["MaxPool_y"]);
         assert_eq!(nodes_behind(&model, "b_nchwc", "Gemm"), [""; 0]);
         assert_eq!(nodes_behind(&model, "b", "Conv"), [""; 0]);
+        let model = graph(&[
+            "Conv x,W:16x3x1x1 -> a",
+            "Reshape B:16,S:4 -> bias",
+            "Add a,bias -> sum",
+            "Relu sum -> y",
+            "Add y,sum -> z",
+        ]);
+        assert_eq!(nodes_behind(&model, "y_nchwc", "Conv"), ["Relu_y", "Add_sum", "Conv_a"]);
+        assert_eq!(nodes_behind(&model, "z_nchwc", "Conv"), [""; 0], "either branch may be it");
     }
 
     #[test]

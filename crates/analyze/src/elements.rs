@@ -61,6 +61,36 @@ pub(crate) fn shapes_agree(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> 
     Some(a.iter().any(|own| b.iter().any(|other| agree(own, other))))
 }
 
+/// Whether operators of two profiles have outputs that differ in one size alone, which is the other one filled up to
+/// whole blocks: engines state the channels of layouts in blocks so where the shape doesn't tell the layout.
+pub(crate) fn agree_when_filled_up(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> bool {
+    let sizes = |(trace, operator): (&Trace, OperatorId)| {
+        let outputs = trace.operators.get(operator).outputs();
+        let shapes = outputs.filter_map(|tensor| trace.shape(tensor).map(<[i64]>::to_vec));
+        shapes.collect::<Vec<_>>()
+    };
+    let (a, b) = (sizes(a), sizes(b));
+    a.iter().any(|own| b.iter().any(|other| differ_by_filling(own, other)))
+}
+
+fn differ_by_filling(own: &[i64], other: &[i64]) -> bool {
+    /// Sizes of blocks of channels, as processors have them.
+    const BLOCKS: [i64; 2] = [8, 16];
+    let without_ones = |sizes: &[i64]| sizes.iter().copied().filter(|size| *size != 1).collect::<Vec<_>>();
+    let (mut own, mut other) = (without_ones(own), without_ones(other));
+    own.retain(|size| {
+        let same = other.iter().position(|it| it == size);
+        same.map(|place| other.remove(place)).is_none()
+    });
+    let (one, two) = match (&own[..], &other[..]) {
+        ([one], [two]) => (*one, *two),
+        ([only], []) | ([], [only]) => (*only, 1),
+        _ => return false,
+    };
+    let (less, more) = (one.min(two), one.max(two));
+    less > 0 && BLOCKS.iter().any(|block| less.saturating_add(block - 1) / block * block == more)
+}
+
 /// How many elements a value has at least and at most: layouts in blocks fill the last block up.
 type Elements = (i64, i64);
 
@@ -91,5 +121,16 @@ mod tests {
         assert_eq!(elements(&[1, 8, 16, 16], Some("NCHW")), (2_048, 2_048));
         assert_eq!(elements(&[i64::MAX, i64::MAX], None), (i64::MAX, i64::MAX));
         assert_eq!((elements(&[], Some("FRACTAL_NZ")), elements(&[0, 16], Some("C0"))), ((1, 1), (0, 0)));
+    }
+
+    #[test]
+    fn channels_may_be_filled_up_to_whole_blocks_and_nothing_else_may_differ() {
+        assert!(differ_by_filling(&[1, 88, 3, 96], &[1, 96, 3, 96]));
+        assert!(differ_by_filling(&[1, 16, 24, 96], &[1, 24, 96, 8]), "in any layout");
+        assert!(differ_by_filling(&[1, 1, 5, 5], &[1, 16, 5, 5]));
+        assert!(!differ_by_filling(&[1, 88, 3, 96], &[1, 104, 3, 96]), "a block too many");
+        assert!(!differ_by_filling(&[1, 88, 3, 96], &[1, 96, 3, 48]));
+        assert!(!differ_by_filling(&[1, 88, 3, 96], &[1, 88, 3, 96]), "they are the same");
+        assert!(!differ_by_filling(&[-1, 3], &[8, 3]) && !differ_by_filling(&[i64::MAX], &[]));
     }
 }

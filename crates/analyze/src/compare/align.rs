@@ -29,8 +29,8 @@ use super::node_names::NodeNames;
 use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which, of_any_group};
-use crate::elements::shapes_agree;
-use crate::kind::{are_pools_alike, kind, may_run_as};
+use crate::elements::{agree_when_filled_up, shapes_agree};
+use crate::kind::{are_pools_alike, may_run_as};
 
 /// An operator of one profile, as it is aligned.
 pub(super) struct Entry {
@@ -213,7 +213,13 @@ fn fit([a, b]: [&Side<'_>; 2], entries: &Entries, before: usize, after: usize) -
     if entries.are_of_models {
         return Some(entries.before[before].shapes? == entries.after[after].shapes?);
     }
-    shapes_agree((a.trace, a.rows[before].operator?), (b.trace, b.rows[after].operator?))
+    let (row, other) = (&a.rows[before], &b.rows[after]);
+    let (of_a, of_b) = ((a.trace, row.operator?), (b.trace, other.operator?));
+    // ONNX Runtime tells shapes of its layout in blocks with the channels filled up.
+    let is_in_blocks =
+        [(a, row), (b, other)].iter().any(|(side, row)| side.trace.strings.get(row.name).ends_with("_nchwc"));
+    let agree = shapes_agree(of_a, of_b)?;
+    (agree || !is_in_blocks || !agree_when_filled_up(of_a, of_b)).then_some(agree)
 }
 
 fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
@@ -273,19 +279,19 @@ fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mu
     });
     for (own, (side, entries)) in [(a, &mut entries.before), (b, &mut entries.after)].into_iter().enumerate()
     {
-        let is_kind = |node: &str, wanted: &str| {
+        let may_be = |node: &str, wanted: &str| {
             let node = names[own].common(node).unwrap_or(node);
             let told = nodes[own].get(node).zip(nodes[1 - own].get(node));
-            told.is_some_and(|(own, other)| own.or(*other).is_some_and(|op_type| kind(op_type) == wanted))
+            told.is_some_and(|(own, other)| own.or(*other).is_some_and(|op_type| may_run_as(op_type, wanted)))
         };
         for (row, entry) in side.rows.iter().zip(entries) {
             let text = |id| side.trace.strings.get(id);
             let (name, wanted) = (text(row.name), &*kinds[entry.kind.index()]);
             entry.is_known = match (row.origins, names[own].made_of(name)) {
-                ([], Some(nodes)) => nodes.iter().any(|node| is_kind(node, wanted)),
+                ([], Some(nodes)) => nodes.iter().any(|node| may_be(node, wanted)),
                 ([], None) if text(row.op_type) == REFORMAT => false,
-                ([], None) => name.split('+').any(|piece| is_kind(piece.trim(), wanted)),
-                (origins, _) => origins.iter().any(|origin| is_kind(text(*origin), wanted)),
+                ([], None) => name.split('+').any(|piece| may_be(piece.trim(), wanted)),
+                (origins, _) => origins.iter().any(|origin| may_be(text(*origin), wanted)),
             };
         }
     }

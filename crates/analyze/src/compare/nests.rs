@@ -21,9 +21,9 @@ pub(super) struct Nests {
 }
 
 impl Nests {
-    /// Whether a trace has operators of PyTorch's.
+    /// Whether a trace is of PyTorch's: has functions of its namespace, be they operators or calls of the host.
     pub fn are_in(trace: &Trace) -> bool {
-        trace.operators.op_type().iter().any(|op_type| trace.strings.get(*op_type).starts_with("aten::"))
+        trace.strings.iter().any(|(_, text)| text.starts_with("aten::"))
     }
 
     pub fn of(trace: &Trace, measured: &Measured) -> Self {
@@ -69,7 +69,11 @@ impl Nests {
 /// The number of each outermost task among those of its name in its iteration, in the order of their begins.
 fn numbers(trace: &Trace, measured: &Measured, outermost: &[u32]) -> HashMap<u32, u32> {
     let tasks = &trace.tasks;
-    let is_outermost = |task: &&TaskId| outermost[task.index()] as usize == task.index();
+    // Kernels of devices have names of their own, and are as they were recorded.
+    let is_outermost = |task: &&TaskId| {
+        let index = task.index();
+        outermost[index] as usize == index && tasks.unit()[index] == ExecutionUnit::Cpu
+    };
     let mut order: Vec<TaskId> = measured.tasks.iter().filter(is_outermost).copied().collect();
     order.sort_by_key(|task| tasks.start()[task.index()]);
     let mut counts: HashMap<(IterationId, StringId), u32> = HashMap::new();

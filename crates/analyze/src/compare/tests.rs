@@ -202,6 +202,11 @@ fn where_shapes_tell_counterparts_none_is_of_other_shapes() {
     let a = shaped_profile(&[("a1", "Conv", SMALL, 90), ("a2", "Conv", SMALL, 20)]);
     let b = shaped_profile(&[("b1", "Conv", SMALL, 90), ("b2", "Conv", LARGE, 25)]);
     assert_eq!(stories(&Comparison::of(&a, &b)), ["Conv appeared 25", "Conv vanished -20", "Conv same 0"]);
+    // Channels that ONNX Runtime filled up to whole blocks are no other shape.
+    const FILLED: [i64; 4] = [1, 16, 10, 10];
+    let a = shaped_profile(&[("a1", "Conv", SMALL, 90), ("v_nchwc", "Conv", FILLED, 20)]);
+    let b = shaped_profile(&[("b1", "Conv", SMALL, 90), ("b2", "Conv", SMALL, 25)]);
+    assert_eq!(stories(&Comparison::of(&a, &b)), ["Conv slower 5", "Conv same 0"]);
 }
 
 /// A profile of PyTorch's operators on the host: two inferences of 1 ms, each of calls by name, begin and end in
