@@ -166,7 +166,9 @@ mod tests {
             Node::new("batch", "StridedSlice", &["shape", "zero", "one", "one"]).int("shrink_axis_mask", 1),
             Node::integers("size", &[8], true),
             Node::new("sizes", "Pack", &["batch", "size", "size", "size"]),
-            Node::new("only", "Pack", &["batch"]),
+            Node::integers("axes", &[0, 1, 2, 3], false),
+            Node::new("most", "Max", &["x", "axes"]),
+            Node::new("only", "Pack", &["most"]),
             Node::constant("filter", &[2, 2, 8, 8], 0.5),
             Node::new("larger", "Conv2DBackpropInput", &["sizes", "filter", "x"])
                 .ints("strides", &[1, 2, 2, 1])
