@@ -337,7 +337,7 @@ fn nodes_by_time_beside_the_other_counters_of_a_run_of_openvinos_are_named_and_l
     place.write("run/average.json", report("average", &["last"]));
     place.write("run/sorted.json", report("sorted", &["last", "first"]));
     assert_eq!(rows(&place, "run").len(), 2, "averages of one node lack the others");
-    let info = place.done(&["info", "run"]).stdout;
+    let info = place.done(&["info", "run"]).stderr;
     assert!(info.contains("average.json tells of the same run as sorted.json and was left out"), "{info}");
     place.write("run/sorted.json", report("sorted", &["other"]));
     place.fails(1, &["there are 2 profiles of OpenVINO here"], &["analyze", "run"]);
