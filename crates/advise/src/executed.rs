@@ -322,10 +322,8 @@ mod tests {
     fn an_operator_that_is_named_by_its_fusion_is_never_one_node_alone() {
         let trace = trace(&[("fc/MatMulAddFusion", "Gemm", &[])]);
         let mut all = executions(&trace);
-        assert!(
-            !all.explain([("fc", "MatMul")].into_iter(), |_, _| Vec::new()),
-            "the name alone is no proof"
-        );
+        // The addition behind the product may not be known to be its part.
+        assert!(all.explain([("fc", "MatMul")].into_iter(), |_, _| vec!["fc"]));
         assert_eq!(all.ran(&["fc"], true), Ran::WithOthers(vec![Executed(0)]));
     }
 
