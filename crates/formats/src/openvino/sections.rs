@@ -112,7 +112,7 @@ pub(super) struct Sections {
     rows: Vec<Row>,
     is_whole: bool,
     whole: Means,
-    /// Those that break off, which tell of nodes in the absence of whole ones.
+    /// The sections that break off, which tell of nodes in the absence of whole ones.
     open: Means,
 }
 

@@ -217,7 +217,7 @@ pub fn look_at_own(path: &Path) -> Vec<Found> {
     }
     found.host = told.host;
     if found.host.is_empty() {
-        // What was made of a timeline has its name.
+        // A database that was made of a timeline has its name.
         (found.host, found.taken) = worker_and_time(&name_of(path));
     }
     found.or_host_above();
