@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use opscope_analyze::node_of_fused;
+use opscope_analyze::{may_run_as, node_of_fused};
 use opscope_trace::{Nanoseconds, OperatorId, StringId, Trace};
 
 use crate::unexplained::{NodeNames, Unexplained};
@@ -96,6 +96,7 @@ impl<'a> Executions<'a> {
         behind: impl Fn(&str, &str) -> Vec<&'a str>,
     ) -> bool {
         self.names = NodeNames::of(nodes);
+        let hidden = self.names.types_without(|node| self.by_node.contains_key(node));
         let mut is_of_this_model = false;
         for (index, row) in self.rows.iter_mut().enumerate() {
             self.unexplained.look_for_range(row.name);
@@ -103,14 +104,17 @@ impl<'a> Executions<'a> {
             if is_named || row.nodes.iter().any(|node| self.names.has(node)) {
                 is_of_this_model = true;
                 // Engines call what they fused by one of its nodes: OpenVINO's `FullyConnected` has the name of the
-                // addition behind the product alone. Where no types are told, names stand in for them.
+                // addition behind the product alone, which has no operator of its own then. Other types may just be
+                // an engine's word for the node's. Where no types are told, names stand in for them.
                 let only = match row.nodes[..] {
                     [] => Some(row.name),
                     [only] => Some(only),
                     _ => None,
                 };
                 let is_typed = !row.op_type.is_empty() && row.op_type != row.name;
-                if only.is_some_and(|only| is_typed && !self.names.is_alike(only, row.op_type)) {
+                let is_another = || hidden.iter().any(|node| may_run_as(node, row.op_type));
+                let is_odd = |only| is_typed && !self.names.is_alike(only, row.op_type);
+                if only.is_some_and(|only| is_odd(only) && is_another()) {
                     row.is_renamed = true;
                     self.unexplained.enter_named_by_another(row.op_type);
                 }
@@ -316,6 +320,17 @@ mod tests {
         let hidden = ["product", "softmax"].map(|node| all.ran(&[node], true));
         assert_eq!(hidden, [Ran::Unknown, Ran::Unknown], "in operators that are named by another node");
         assert_eq!(all.ran(&["norm"], true), Ran::Not);
+    }
+
+    #[test]
+    fn a_node_that_runs_as_another_type_is_itself_unless_a_node_without_an_operator_may_be_in_it() {
+        let trace = trace(&[("sq", "Reshape", &[]), ("pow", "Square", &[]), ("sum", "FullyConnected", &[])]);
+        let mut all = executions(&trace);
+        let nodes = [("sq", "Squeeze"), ("pow", "Pow"), ("sum", "Add"), ("product", "MatMul")];
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
+        assert_eq!(all.ran(&["sq"], true), Ran::Themselves(vec![Executed(0)]));
+        assert_eq!(all.ran(&["pow"], true), Ran::Themselves(vec![Executed(1)]));
+        assert_eq!(all.ran(&["sum"], true), Ran::WithOthers(vec![Executed(2)]));
     }
 
     #[test]

@@ -111,6 +111,8 @@ pub fn nodes_behind<'m>(model: &'m Model, name: &str, op_type: &str) -> Vec<&'m 
 fn behind_output<'m>(model: &'m Model, value: &str, op_type: &str) -> Vec<&'m str> {
     /// A normalisation, a sum and an activation.
     const MOST: usize = 4;
+    /// Inputs of a node; those of hostile files may have any number.
+    const MOST_INPUTS: usize = 8;
     let graph = model.graph();
     let view = View::new(model);
     let kind = operator_kind(op_type);
@@ -120,6 +122,9 @@ fn behind_output<'m>(model: &'m Model, value: &str, op_type: &str) -> Vec<&'m st
         nodes.push(node.name);
         if operator_kind(node.op_type) == kind {
             return nodes;
+        }
+        if node.inputs.len() > MOST_INPUTS {
+            break;
         }
         let mut inputs = node.inputs.iter().flatten().filter(|input| !is_of_constants(view, **input, 2));
         // Of several branches nothing tells which was taken in.
@@ -160,8 +165,9 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
     let view = View::new(model);
     let Some(node) = model.graph().node_by_name(node) else { return Vec::new() };
     let mut nodes = vec![node];
-    let only_reader = |node: &Node<'m>| match &view.readers(node)[..] {
-        [only] => Some(*only),
+    let graph = model.graph();
+    let only_reader = |node: &Node<'m>| match graph.value(node.output(0)?).consumers {
+        [only] => Some(graph.node(*only)),
         _ => None,
     };
     if name.contains("MatMulAddFusion") {

@@ -56,6 +56,15 @@ impl<'a> NodeNames<'a> {
         self.types.contains_key(name)
     }
 
+    /// The types of the nodes that have no operator of their own, each once.
+    pub fn types_without(&self, has: impl Fn(&str) -> bool) -> Vec<&'a str> {
+        let without = self.types.iter().filter(|(name, _)| !has(name));
+        let mut types: Vec<&str> = without.map(|(_, op_type)| *op_type).collect();
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
+
     /// Whether a node may be an operator of a type.
     pub fn is_alike(&self, node: &str, op_type: &str) -> bool {
         self.types.get(node).is_some_and(|own| may_run_as(own, op_type))

@@ -236,6 +236,9 @@ pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
 fn plain(op_type: &str) -> Cow<'_, str> {
     let first = leading_type(op_type);
     let first = first.strip_prefix("aten::").unwrap_or(first);
+    // oneDNN's operators within TensorFlow.
+    let native = ["_MklNative", "_Mkl"].iter().find_map(|begin| first.strip_prefix(begin));
+    let first = native.filter(|rest| !rest.is_empty()).unwrap_or(first);
     match first.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
         true => Cow::Owned(first.replace('_', "").to_ascii_lowercase()),
         false => Cow::Borrowed(first),

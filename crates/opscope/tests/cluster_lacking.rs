@@ -145,19 +145,44 @@ fn a_rank_with_fewer_steps_than_the_others_costs_what_it_does_in_those_that_it_h
     assert_eq!(losses, ["lacks_steps"]);
 }
 
+/// Asserts that the same are told with the same savings.
+fn assert_alike(whole: &[(String, f64)], other: &[(String, f64)]) {
+    let names = |told: &[(String, f64)]| told.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert!(whole.len() > 2, "{whole:?}");
+    assert_eq!(names(whole), names(other), "{whole:?} and {other:?}");
+    for ((name, of_whole), (_, of_other)) in whole.iter().zip(other) {
+        assert!((of_other - of_whole).abs() < 0.03 * of_whole + 0.1, "{name}: {of_whole} and {of_other}");
+    }
+}
+
 #[test]
 fn steps_that_only_a_few_ranks_recorded_dilute_what_others_cost_by_nothing() {
-    let place = Place::new();
-    let run = made(&place, "two", "7", &["--steps", "2"]);
-    let (whole, _) = told(&place, &run);
-    let other = made(&place, "four", "7", &["--steps", "4"]);
-    with_rank_of_another(&place, &run, &other, 5);
-    let (longer, losses) = told(&place, &run);
-    assert!(whole.len() > 2, "{whole:?}");
-    let names = |told: &[(String, f64)]| told.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
-    assert_eq!(names(&whole), names(&longer), "{whole:?} and {longer:?}");
-    for ((name, of_whole), (_, of_longer)) in whole.iter().zip(&longer) {
-        assert!((of_longer - of_whole).abs() < 0.03 * of_whole + 0.1, "{name}: {of_whole} and {of_longer}");
+    // A slow rank, and the sender of a slow link.
+    for rank in [5, 0] {
+        let place = Place::new();
+        let run = made(&place, "two", "1", &["--steps", "2"]);
+        let (whole, _) = told(&place, &run);
+        let other = made(&place, "eight", "1", &["--steps", "8"]);
+        with_rank_of_another(&place, &run, &other, rank);
+        let (longer, losses) = told(&place, &run);
+        assert_alike(&whole, &longer);
+        assert_eq!(losses, ["step_of_few"], "rank {rank}");
     }
-    assert_eq!(losses, ["step_of_few"]);
+}
+
+#[test]
+fn a_rank_that_tells_no_steps_of_a_run_of_one_has_that_of_the_others() {
+    let place = Place::new();
+    let run = made(&place, "one", "1", &["--steps", "1"]);
+    let (whole, _) = told(&place, &run);
+    let mut entries = std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path());
+    let outputs = entries.find(|it| it.display().to_string().contains("_10006_")).unwrap();
+    let outputs = outputs.join("ASCEND_PROFILER_OUTPUT");
+    std::fs::remove_file(outputs.join("analysis.db")).unwrap();
+    let database = rusqlite::Connection::open(outputs.join("ascend_pytorch_profiler_6.db")).unwrap();
+    database.execute_batch("DELETE FROM STEP_TIME").unwrap();
+    drop(database);
+    let (untold, losses) = told(&place, &run);
+    assert_alike(&whole, &untold);
+    assert_eq!(losses, ["steps_of_others"]);
 }

@@ -24,6 +24,9 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
     }
     let losses = losses(run, &left, LossReason::CutStep);
     run.leave_out(&left);
+    for (rank, step) in left {
+        run.ranks[rank as usize].cut_steps.push(step);
+    }
     losses
 }
 
@@ -71,7 +74,7 @@ pub fn losses(run: &Run, left: &BTreeSet<(u32, i32)>, reason: LossReason) -> Vec
     let left: Vec<(u32, i32)> = left.iter().copied().collect();
     let of_rank = |steps: &[(u32, i32)]| {
         let rank = &run.ranks[steps[0].0 as usize];
-        let is_left = |step: i32| steps.iter().any(|(_, left)| *left == step);
+        let is_left = |step: i32| steps.binary_search_by_key(&step, |(_, left)| *left).is_ok();
         let parts = run.events[rank.events.clone()].iter().filter(|event| is_left(event.step)).count();
         let source = match steps {
             [(_, step)] => format!("step {step}"),

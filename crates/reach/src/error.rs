@@ -317,7 +317,9 @@ impl LossReason {
             Self::UnknownComputing => {
                 "no operators; what was computed isn't known, and counts as time of the host"
             }
-            Self::LacksSteps => "lacks steps that most ranks have; what it costs is told of the others",
+            Self::LacksSteps => {
+                "lacks steps that most ranks have; its costs are those of the steps that it has"
+            }
             Self::NoSteps => "tells no steps; the whole recording counts as one",
             Self::NamedSteps => {
                 "steps whose numbers its collectives tell; where they begin and end is inferred"

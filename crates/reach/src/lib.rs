@@ -257,8 +257,18 @@ impl Findings {
                 format!("operator {} on {} ranks", operator.op_type, ranks.len())
             }
             Who::Unrecorded(it) => match &it.ranks[..] {
-                [rank] if self.run.rank_of(*rank).is_some_and(|it| self.run.ranks[it].steps_left_out > 0) => {
+                [rank]
+                    if self.run.rank_of(*rank).is_some_and(|it| !self.run.ranks[it].cut_steps.is_empty()) =>
+                {
                     format!("rank {rank} (most of its collectives were lost)")
+                }
+                [rank]
+                    if self
+                        .run
+                        .rank_of(*rank)
+                        .is_some_and(|it| !self.run.ranks[it].steps_of_few.is_empty()) =>
+                {
+                    format!("rank {rank} (recorded in other steps)")
                 }
                 // Of a rank that was recorded without them, the rest is known.
                 [rank] if self.run.rank_of(*rank).is_some_and(|it| self.run.ranks[it].operators > 0) => {

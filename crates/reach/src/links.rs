@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, Transport};
-use crate::run::Run;
+use crate::rows::{CollectiveType, StepsOrigin, Transport};
+use crate::run::{Rank, Run};
 
 /// The links that are slow together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ pub struct SlowLink {
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// Pairs that can be compared: kind of link, type, members, size of all that was carried in powers of two.
+/// Pairs that can be compared: kind of link, type, members, size of all that was carried in a step in powers of two.
 type Class = (Transport, CollectiveType, usize, i32);
 
 /// A directed pair that a group uses: the sender's index, the receiver's number, the group.
@@ -92,6 +92,9 @@ pub fn compare(run: &Run) -> Vec<Compared> {
 
 /// Slow links to ranks that weren't recorded, as their senders measured them: what such a link costs can't be replayed.
 pub fn slow_to_unrecorded(run: &Run) -> Vec<Loss> {
+    if run.groups.iter().all(|group| group.ranks.iter().all(|rank| run.rank_of(*rank).is_some())) {
+        return Vec::new();
+    }
     let mut slowest: BTreeMap<(u32, u32), Compared> = BTreeMap::new();
     for it in measured(run).into_iter().filter(|it| it.compared.is_slow && run.rank_of(it.dst).is_none()) {
         let known = slowest.entry((run.ranks[it.compared.src].number, it.dst)).or_insert(it.compared.clone());
@@ -117,9 +120,16 @@ struct Measured {
 
 fn measured(run: &Run) -> Vec<Measured> {
     let mut classes: BTreeMap<Class, BTreeMap<UseOfPair, (f64, f64)>> = BTreeMap::new();
+    let all_steps = run.steps().len();
+    let steps = |rank: &Rank| match rank.origin {
+        StepsOrigin::Whole => all_steps.max(1) as f64,
+        _ => rank.finishes.len().max(1) as f64,
+    };
     for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
         let members = run.groups[group as usize].size() as usize;
-        let class = (transport, kind, members, bytes.log2().round() as i32);
+        // Some ranks may have recorded more steps than others.
+        let a_step = bytes / steps(&run.ranks[src]);
+        let class = (transport, kind, members, a_step.log2().round() as i32);
         classes.entry(class).or_default().insert((src, dst, group), (bytes / time, time));
     }
     let mut compared = Vec::new();

@@ -27,8 +27,10 @@ pub struct Rank {
     pub events: Range<usize>,
     /// Its steps.
     pub steps: Vec<StepRow>,
-    /// How many further ones were left out, because it lost most of their collectives.
-    pub steps_left_out: usize,
+    /// Further ones that were left out, because it lost most of their collectives.
+    pub cut_steps: Vec<i32>,
+    /// Further ones that were left out, because hardly any other rank has them.
+    pub steps_of_few: Vec<i32>,
     /// The source of these.
     pub origin: StepsOrigin,
     /// The ends of its steps; predecessors are indices of [`Run::events`].
@@ -46,7 +48,7 @@ pub struct Rank {
 impl Rank {
     /// How many steps its operators are of, those that were left out among them; one at least.
     pub fn recorded_steps(&self) -> f64 {
-        (self.steps.len() + self.steps_left_out).max(1) as f64
+        (self.steps.len() + self.cut_steps.len() + self.steps_of_few.len()).max(1) as f64
     }
 
     /// Whether nothing of it was recorded.
@@ -301,7 +303,8 @@ impl Run {
                 finishes: Vec::new(),
                 compute_ns: BTreeMap::new(),
                 idle_ns: Vec::new(),
-                steps_left_out: 0,
+                cut_steps: Vec::new(),
+                steps_of_few: Vec::new(),
                 operators: 0,
                 frequency_mhz: None,
             });
@@ -406,11 +409,10 @@ impl Run {
             });
             let mut steps = rank.steps.iter();
             rank.idle_ns.retain(|_| steps.next().is_none_or(|step| is_kept(index, step.step)));
-            let recorded = rank.steps.len();
             rank.steps.retain(|step| is_kept(index, step.step));
-            rank.steps_left_out += recorded - rank.steps.len();
             rank.compute_ns.retain(|step, _| is_kept(index, *step));
         }
+        self.links.retain(|(rank, link)| is_kept(*rank as usize, link.step));
         (0..self.ranks.len()).for_each(|rank| self.chain_groups(rank));
     }
 
@@ -476,10 +478,13 @@ impl Run {
         Some(event.end() + (finish.end_ns - event.end_ns()) as f64)
     }
 
-    /// The numbers of all steps in order.
+    /// The numbers of all steps in order. A rank that tells none, and has no collectives to find them by, has no part in
+    /// them.
     pub fn steps(&self) -> Vec<i32> {
+        let has_part = |rank: &&Rank| rank.origin != StepsOrigin::Whole || !rank.events.is_empty();
+        let ranks = self.ranks.iter().filter(has_part);
         let mut steps: Vec<i32> =
-            self.ranks.iter().flat_map(|rank| rank.finishes.iter().map(|finish| finish.step)).collect();
+            ranks.flat_map(|rank| rank.finishes.iter().map(|finish| finish.step)).collect();
         steps.sort_unstable();
         steps.dedup();
         steps

@@ -15,7 +15,8 @@ use crate::run::Run;
 const APART: f64 = 1e6;
 
 /// The same where nothing but a folder's name says that ranks share a host: clocks of hosts that are synchronised over
-/// the network differ by less than a millisecond, which is as much as transfers take.
+/// the network differ by less than a millisecond, which is as much as transfers take. Where leaving jitters more, it is
+/// eight times that jitter.
 const APART_UNTOLD: f64 = 1e5;
 
 /// How far the differences of a pair may lie from the usual one, in nanoseconds: the jitter of leaving, and the drift of
@@ -29,7 +30,8 @@ const FEWEST: usize = 2;
 /// Makes hosts of the ranks that have a clock of their own; returns them as losses. Those that are known tell whose host
 /// isn't told.
 pub fn separate(run: &mut Run, known: &[Loss]) -> Vec<Loss> {
-    let offsets = offsets(&differences(run));
+    let (differences, jitter) = differences(run);
+    let offsets = offsets(&differences);
     let untold: BTreeSet<u32> = known
         .iter()
         .filter(|loss| loss.reason == LossReason::HostAbove)
@@ -38,15 +40,20 @@ pub fn separate(run: &mut Run, known: &[Loss]) -> Vec<Loss> {
     let mut losses = Vec::new();
     for host in 0..run.hosts.len() {
         let ranks: Vec<usize> = (0..run.ranks.len()).filter(|rank| run.ranks[*rank].host == host).collect();
-        let is_untold = ranks.iter().any(|rank| untold.contains(&run.ranks[*rank].number));
-        let apart = if is_untold { APART_UNTOLD } else { APART };
+        let are_untold = ranks.iter().all(|rank| untold.contains(&run.ranks[*rank].number));
+        let jitter = ranks.iter().filter_map(|rank| jitter.get(rank)).copied().fold(0.0, f64::max);
+        let apart = if are_untold { (8.0 * jitter).clamp(APART_UNTOLD, APART) } else { APART };
         let of_clocks = by_clock(&ranks, &offsets, apart);
         for (number, (offset, ranks)) in of_clocks.into_iter().enumerate().skip(1) {
             let name = format!("{}, clock {}", run.hosts[host], number + 1);
             let first = run.ranks[ranks[0]].number;
             let loss =
                 Loss::new(Some(first), run.hosts[host].clone(), LossReason::OwnClock, ranks.len() as u64);
-            losses.push(loss.because(format!("{:+.4} s", offset / 1e9)));
+            let ahead = match offset.abs() < 1e9 {
+                true => format!("{:+.3} ms", offset / 1e6),
+                false => format!("{:+.3} s", offset / 1e9),
+            };
+            losses.push(loss.because(ahead));
             run.hosts.push(name);
             for rank in ranks {
                 run.ranks[rank].host = run.hosts.len() - 1;
@@ -56,8 +63,9 @@ pub fn separate(run: &mut Run, known: &[Loss]) -> Vec<Loss> {
     losses
 }
 
-/// By how much the clock of a rank is ahead of another's, in nanoseconds, of all that meet in collectives on a host.
-fn differences(run: &Run) -> Differences<f64> {
+/// By how much the clock of a rank is ahead of another's, in nanoseconds, of all that meet in collectives on a host; and
+/// how far single differences of a rank's lie from the usual one.
+fn differences(run: &Run) -> (Differences<f64>, BTreeMap<usize, f64>) {
     let mut samples: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
     let mut of_hosts: Vec<(usize, usize, i64)> = Vec::new();
     for instance in run.instances.iter().filter(|it| it.seen > 1) {
@@ -76,18 +84,25 @@ fn differences(run: &Run) -> Differences<f64> {
     }
     let mut ahead = Differences::new();
     let mut strange: BTreeSet<usize> = BTreeSet::new();
+    let mut jitter: BTreeMap<usize, f64> = BTreeMap::new();
     for (pair, mut differences) in samples.into_iter().filter(|(_, differences)| differences.len() >= FEWEST)
     {
         let usual = median(&mut differences);
         let deviation = median(&mut differences.iter().map(|it| (it - usual).abs()).collect::<Vec<f64>>());
         match deviation < STEADY {
-            true => drop(ahead.insert(pair, usual)),
+            true => {
+                ahead.insert(pair, usual);
+                for rank in [pair.0, pair.1] {
+                    let known = jitter.entry(rank).or_default();
+                    *known = known.max(deviation);
+                }
+            }
             false => strange.extend([pair.0, pair.1]),
         }
     }
     // A few steady differences may be chance where others aren't.
     ahead.retain(|(a, b), _| !strange.contains(a) && !strange.contains(b));
-    ahead
+    (ahead, jitter)
 }
 
 /// The ranks of a host by their clocks, and by how much these are ahead of the first, which most have. Ranks that meet

@@ -36,7 +36,7 @@ fn renumber(run: &mut Run) -> Vec<usize> {
     offsets.values().for_each(|offset| *counts.entry(*offset).or_default() += 1);
     let usual =
         counts.into_iter().max_by_key(|(offset, count)| (*count, *offset == 0)).map_or(0, |(it, _)| it);
-    let mut changed = Vec::new();
+    let (mut changed, mut added) = (Vec::new(), BTreeMap::new());
     for (rank, offset) in offsets {
         let more = i32::try_from(usual - offset).unwrap_or(0);
         if more == 0 {
@@ -50,7 +50,13 @@ fn renumber(run: &mut Run) -> Vec<usize> {
         of_rank.finishes.iter_mut().for_each(|finish| finish.step = number(finish.step));
         let compute = std::mem::take(&mut of_rank.compute_ns);
         of_rank.compute_ns = compute.into_iter().map(|(step, ns)| (number(step), ns)).collect();
+        of_rank.cut_steps.iter_mut().for_each(|step| *step = number(*step));
+        added.insert(rank as u32, more);
         changed.push(rank);
+    }
+    for (rank, link) in run.links.iter_mut() {
+        let more = added.get(rank).copied().unwrap_or(0);
+        link.step = link.step.saturating_add(more);
     }
     changed
 }
@@ -85,7 +91,8 @@ fn divide(run: &mut Run, rank: usize) -> bool {
     let told: Vec<Option<i32>> = events.clone().map(|event| step_of_others(run, rank, event)).collect();
     let Some(first) = told.iter().copied().flatten().next() else { return false };
     if told.iter().flatten().all(|step| *step == first) {
-        return false;
+        number_whole(run, rank, first);
+        return true;
     }
     let mut lasts: BTreeMap<i32, usize> = BTreeMap::new();
     let mut step = first;
@@ -119,6 +126,18 @@ fn divide(run: &mut Run, rank: usize) -> bool {
     of_rank.idle_ns = vec![idle / count; lasts.len()];
     of_rank.origin = StepsOrigin::Inferred;
     true
+}
+
+/// Gives the one step that a whole recording is the number that others have for it.
+fn number_whole(run: &mut Run, rank: usize, number: i32) {
+    let events = run.ranks[rank].events.clone();
+    run.events[events].iter_mut().for_each(|event| event.step = number);
+    let of_rank = &mut run.ranks[rank];
+    of_rank.steps.iter_mut().for_each(|step| step.step = number);
+    of_rank.finishes.iter_mut().for_each(|finish| finish.step = number);
+    let compute = of_rank.compute_ns.values().fold(0, |sum: i64, ns| sum.saturating_add(*ns));
+    of_rank.compute_ns = [(number, compute)].into();
+    of_rank.origin = StepsOrigin::Inferred;
 }
 
 /// The step that most of the other ranks of a part's collective tell.

@@ -200,6 +200,8 @@ pub struct Trial<'r> {
     run: &'r Run,
     peers: &'r Peers,
     begin: f64,
+    /// The numbers of the steps.
+    steps: Vec<i32>,
     /// The length of each step, in nanoseconds.
     unchanged: Vec<f64>,
     /// The same with nobody slower than its peers.
@@ -216,10 +218,11 @@ impl<'r> Trial<'r> {
         let healthy = Scenario { ranks: Choice::All, groups: Choice::All, ..Scenario::default() };
         let ends = replay(run, peers, &[Scenario::default(), healthy]);
         let unchanged = lengths(&ends[0], begin);
-        let replay_error = error_of(&measured_ends(run, &run.steps()), &ends[0], begin);
+        let steps = run.steps();
+        let replay_error = error_of(&measured_ends(run, &steps), &ends[0], begin);
         let least = mean(&unchanged) * LEAST.max(2.0 * replay_error);
         let healthy = lengths(&ends[1], begin);
-        Self { run, peers, begin, unchanged, healthy, replay_error, least }
+        Self { run, peers, begin, steps, unchanged, healthy, replay_error, least }
     }
 
     /// Replays the run without each suspect, and with it alone.
@@ -247,11 +250,13 @@ impl<'r> Trial<'r> {
     fn known_of(&self, who: &Who, of_steps: &[f64]) -> Vec<f64> {
         let Who::Rank(rank) = who else { return of_steps.to_vec() };
         let rank = &self.run.ranks[*rank];
+        // A recording that tells no steps is as long as all of them.
+        if rank.origin == StepsOrigin::Whole {
+            return of_steps.to_vec();
+        }
         let is_recorded = |step: &i32| rank.steps.iter().any(|it| it.step == *step);
-        let steps = self.run.steps();
-        let known = steps.iter().zip(of_steps).filter(|(step, _)| is_recorded(step));
+        let known = self.steps.iter().zip(of_steps).filter(|(step, _)| is_recorded(step));
         let known: Vec<f64> = known.map(|(_, value)| *value).collect();
-        // A recording without steps of its own is as long as all of them.
         if known.is_empty() { of_steps.to_vec() } else { known }
     }
 
@@ -527,7 +532,8 @@ fn excess_of_groups(run: &Run, peers: &Peers, groups: &[u32]) -> (f64, i32) {
 
 /// Every rank with what its work exceeds its peers' by.
 pub fn of_ranks(run: &Run, peers: &Peers) -> Vec<Suspect> {
-    (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank)).collect()
+    let steps = run.steps().len();
+    (0..run.ranks.len()).map(|rank| of_rank(run, peers, rank, steps)).collect()
 }
 
 /// By how much a rank's own work exceeds that of its peers in all steps, in nanoseconds.
@@ -566,9 +572,11 @@ fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
     found
 }
 
-fn of_rank(run: &Run, peers: &Peers, rank: usize) -> Suspect {
+/// Its excess is a mean over the steps that it has, which are all where it tells none.
+fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: usize) -> Suspect {
     let excess = own_excess(run, peers, rank);
-    let steps = run.ranks[rank].finishes.len().max(1) as f64;
+    let is_whole = run.ranks[rank].origin == StepsOrigin::Whole;
+    let steps = if is_whole { steps } else { run.ranks[rank].finishes.len() }.max(1) as f64;
     let is_weak = peers.sizes[peers.class[rank] as usize] < 3;
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }

@@ -30,7 +30,7 @@ pub struct Budget {
     pub warm_up: usize,
     /// At least so many pairs of turns, however long they take.
     pub fewest: usize,
-    /// At most so many.
+    /// At most so many, but for one of each preparation.
     pub most: usize,
     /// As many in between as fit into this time.
     pub time: Duration,

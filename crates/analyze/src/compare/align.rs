@@ -158,7 +158,9 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let of_equal_shapes = groups.count;
     // Where shapes agree so far, operators of other shapes are others. Where they don't, all may be of another size.
     let joined = [(a, &groups.before), (b, &groups.after)].map(|(side, of)| share(&side.rows, of, &|_| true));
-    let do_shapes_tell = joined.iter().any(|joined| *joined > 0.5);
+    let fits_so_far = fits([a, b], &entries, &groups, 0);
+    let count = |wanted: bool| fits_so_far.iter().filter(|fit| **fit == Some(wanted)).count();
+    let do_shapes_tell = joined.iter().any(|joined| *joined > 0.5) && count(true) > 3 * count(false);
     let may_pair = |before: usize, after: usize| {
         let contradict = || fit([a, b], &entries, before, after) == Some(false);
         may_be_one(before, after) && !(do_shapes_tell && contradict())

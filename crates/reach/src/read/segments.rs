@@ -25,18 +25,15 @@ pub fn derive(recording: Recording) -> (RankRows, u64) {
     stated.extend(recording.stated);
     tasks.sort_by_key(|task| (task.start_ns, task.end_ns));
     collectives.sort_by_key(|row| (row.start_ns, row.end_ns()));
+    let are_begins_told = !steps.is_empty() && steps.iter().all(|step| step.start_ns.is_some());
     place_steps(&mut steps, &tasks, &collectives);
     name_steps(&steps, &mut collectives);
     let begin = steps.first().and_then(|step| step.start_ns);
     let finishes = chain(&steps, &tasks, &mut collectives, begin);
     let (mut compute_ns, mut idle_ns) = expose(&steps, &tasks, &mut collectives);
-    stated.retain(|step, its| {
-        let shown =
-            compute_ns.binary_search_by_key(step, |(number, _)| *number).map(|place| compute_ns[place].1);
-        its.shares().zip(shown.ok()).is_some_and(|([computing, ..], shown)| {
-            tasks.is_empty() || (shown as f64) < SHOWN * computing as f64
-        })
-    });
+    if !tasks.is_empty() {
+        keep_lost(&mut stated, &compute_ns, are_begins_told);
+    }
     take_stated(&steps, &stated, &mut collectives, &mut compute_ns, &mut idle_ns);
     let lost = if tasks.is_empty() { 0 } else { stated.len() as u64 };
     let operators = tasks.len() as u64;
@@ -55,6 +52,27 @@ pub fn derive(recording: Recording) -> (RankRows, u64) {
         ..RankRows::default()
     };
     (rows, lost)
+}
+
+/// Keeps what a table states of steps of which tasks were lost: their tasks show less computing. Where begins of steps
+/// aren't told, nobody knows which tasks are whose, and all steps are judged together.
+fn keep_lost(stated: &mut BTreeMap<i32, StatedStep>, compute_ns: &[(i32, i64)], are_begins_told: bool) {
+    let shown = |step: i32| {
+        let place = compute_ns.binary_search_by_key(&step, |(number, _)| *number).ok()?;
+        Some(compute_ns[place].1 as f64)
+    };
+    let of_step = |step: i32, its: &StatedStep| Some((shown(step)?, its.shares()?[0] as f64));
+    stated.retain(|step, its| of_step(*step, its).is_some());
+    let is_less = |(shown, stated): (f64, f64)| shown < SHOWN * stated;
+    if are_begins_told {
+        stated.retain(|step, its| of_step(*step, its).is_some_and(is_less));
+    } else {
+        let pairs = stated.iter().filter_map(|(step, its)| of_step(*step, its));
+        let sums = pairs.fold((0.0, 0.0), |sums, (shown, stated)| (sums.0 + shown, sums.1 + stated));
+        if !is_less(sums) {
+            stated.clear();
+        }
+    }
 }
 
 /// Takes the time under computing, and with nothing on the device, of some steps from a table: without tasks everything
@@ -394,6 +412,25 @@ mod tests {
             recorded.other_steps.insert(4, stated(computing));
             let (rows, steps) = derive(recorded);
             assert_eq!((&rows.compute_ns[..], steps), (&[(4, expected)][..], lost));
+        }
+    }
+
+    #[test]
+    fn tasks_of_steps_whose_begins_are_not_told_are_lost_only_where_all_together_show_too_little() {
+        // Two steps of 50 µs, far apart: laid end to end, the second one's task lies behind both.
+        let stated = StatedStep {
+            computing: Some(30.0),
+            exposed: Some(20.0),
+            overlapped: Some(0.0),
+            free: Some(0.0),
+            preparing: None,
+        };
+        let tasks = [(10_000, 40_000), (910_000, 940_000)];
+        for (count, lost) in [(2, 0), (1, 2)] {
+            let mut recorded = recording(&tasks[..count], &[(41_000, 60_000), (941_000, 960_000)]);
+            recorded.stated_step(4, stated);
+            recorded.stated_step(5, stated);
+            assert_eq!(derive(recorded).1, lost);
         }
     }
 

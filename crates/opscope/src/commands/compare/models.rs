@@ -84,6 +84,12 @@ impl Models {
                 nodes[1].iter().map(|node| names[1].same_as.get(node).unwrap_or(node).clone()).collect();
             let all = nodes[0].intersection(&nodes[1]).count();
             let is_of_one_model = all > 0 && nodes.iter().all(|nodes| nodes.len() == all);
+            // The profiles may be of other models than those that were named.
+            let is_its = |(model, side): (&Model, usize)| {
+                let Known { known, operators } = known(model, profiles[side], &names[side]);
+                2 * known > operators
+            };
+            let is_of_one_model = is_of_one_model && [(first, 0), (second, 1)].into_iter().all(is_its);
             names.iter_mut().for_each(|names| names.is_of_one_model = is_of_one_model);
             common = Some(Common {
                 by_name,
