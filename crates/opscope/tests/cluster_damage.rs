@@ -458,5 +458,5 @@ fn links_in_another_ranks_table_are_told() {
         "{losses:?}"
     );
     let screen = place.run(&["cluster", "comm", &folder, "--matrix", "--lang", "zh"]);
-    assert!(screen.stderr.contains("该 rank 不在其中的通信域的链路"), "{}", screen.stderr);
+    assert!(screen.stderr.contains("该 rank 不属于的通信域的链路"), "{}", screen.stderr);
 }
