@@ -572,7 +572,7 @@ fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
     found
 }
 
-/// Its excess is a mean over the steps that it has, which are all where it tells none.
+/// A rank as a suspect. The excess is a mean over the steps that it has, which are all where it tells none.
 fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: usize) -> Suspect {
     let excess = own_excess(run, peers, rank);
     let is_whole = run.ranks[rank].origin == StepsOrigin::Whole;

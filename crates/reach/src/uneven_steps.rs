@@ -22,11 +22,11 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
     for (rank, step) in few {
         run.ranks[rank as usize].steps_of_few.push(step);
     }
+    let most: Vec<i32> = counts.steps_of_most().collect();
     for rank in run.ranks.iter().filter(|rank| tells_steps(rank)) {
         let has = |step: &i32| {
             rank.finishes.iter().any(|finish| finish.step == *step) || rank.cut_steps.contains(step)
         };
-        let most: Vec<i32> = counts.steps_of_most().collect();
         let lacking = most.iter().filter(|step| !has(step)).count();
         if lacking > 0 {
             let (source, reason) = (format!("{lacking} of {}", most.len()), LossReason::LacksSteps);
