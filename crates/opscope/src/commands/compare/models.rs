@@ -70,6 +70,7 @@ impl Models {
         let paths = models.map(|model| model.map(|(path, _)| path));
         let models = models.map(|model| model.map(|(_, model)| model));
         let mut names = [0, 1].map(|side| names_told(models[side], profiles[side]));
+        let known = [0, 1].map(|side| Some(known(models[side]?, profiles[side], &names[side])));
         let mut common = None;
         let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
         if let [Some(first), Some(second)] = models {
@@ -85,11 +86,8 @@ impl Models {
             let all = nodes[0].intersection(&nodes[1]).count();
             let is_of_one_model = all > 0 && nodes.iter().all(|nodes| nodes.len() == all);
             // The profiles may be of other models than those that were named.
-            let is_its = |(model, side): (&Model, usize)| {
-                let Known { known, operators } = known(model, profiles[side], &names[side]);
-                2 * known > operators
-            };
-            let is_of_one_model = is_of_one_model && [(first, 0), (second, 1)].into_iter().all(is_its);
+            let is_its = |known: &Option<Known>| known.is_some_and(|it| 2 * it.known > it.operators);
+            let is_of_one_model = is_of_one_model && known.iter().all(is_its);
             names.iter_mut().for_each(|names| names.is_of_one_model = is_of_one_model);
             common = Some(Common {
                 by_name,
@@ -98,8 +96,7 @@ impl Models {
             });
         }
         let sides = [0, 1].map(|side| {
-            let (model, path) = (models[side]?, paths[side]?.to_owned());
-            Some(Side { path, nodes: nodes[side].len(), known: known(model, profiles[side], &names[side]) })
+            Some(Side { path: paths[side]?.to_owned(), nodes: nodes[side].len(), known: known[side]? })
         });
         Self { names, sides, common }
     }
