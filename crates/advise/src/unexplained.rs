@@ -130,7 +130,7 @@ fn stands_alone(before: Option<char>, name: &str, rest: &str) -> bool {
 pub(crate) struct Unexplained {
     /// Their kinds, each once, without copies between layouts.
     kinds: HashSet<String>,
-    /// The kinds of operators that are named by a node of another kind, so that the names of nodes of theirs were
+    /// The types of operators that are named by a node of another kind, so that the names of nodes of theirs were
     /// dropped.
     named_by_others: HashSet<String>,
     /// Whether one stands for a part of the graph of which only the ends are named.
@@ -148,7 +148,7 @@ impl Unexplained {
 
     /// Takes in an operator that is named by a node which isn't of its type.
     pub fn enter_named_by_another(&mut self, op_type: &str) {
-        self.named_by_others.insert(operator_kind(op_type).into_owned());
+        self.named_by_others.insert(op_type.to_owned());
     }
 
     /// Takes in an operator's name, which may name the ends of a part of the graph only.

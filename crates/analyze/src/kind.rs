@@ -43,6 +43,8 @@ const KINDS: &[Kind] = &[
         beginnings: &["batchnorm", "bninfer", "bninference"],
     },
     Kind { name: "cast", spellings: &[&["cast", "convert"]], beginnings: &[] },
+    Kind { name: "ceil", spellings: &[&["ceil", "ceiling"]], beginnings: &[] },
+    Kind { name: "clip", spellings: &[&["clamp", "clip", "clipbyvalue"]], beginnings: &[] },
     Kind {
         name: "concat",
         spellings: &[&["cat", "concat", "concatd", "concatenate", "concatenation", "concatv2"]],
@@ -77,7 +79,7 @@ const KINDS: &[Kind] = &[
             ],
             &["conv1d", "convolution1d"],
             &["conv3d", "convolution3d", "slowconv3dforward"],
-            &["convinteger", "qlinearconv", "quantizedconv2d"],
+            &["convint8", "convinteger", "depthwiseconvint8", "qlinearconv", "quantizedconv2d"],
         ],
         beginnings: &[
             "conv1d",
@@ -110,13 +112,37 @@ const KINDS: &[Kind] = &[
             "slowconvtranspose2d",
             "transposeconv",
         ]],
-        beginnings: &["caskdeconv", "conv2dtranspose", "conv3dtranspose", "convtranspose", "deconv"],
+        beginnings: &[
+            "caskdeconv",
+            "conv2dbackpropinput",
+            "conv2dtranspose",
+            "conv3dbackpropinput",
+            "conv3dtranspose",
+            "convtranspose",
+            "deconv",
+        ],
     },
     Kind { name: "div", spellings: &[&["div", "divide", "realdiv"]], beginnings: &[] },
+    Kind { name: "expand", spellings: &[&["broadcast", "broadcastto", "expand"]], beginnings: &[] },
     Kind {
         name: "globalaveragepool",
-        spellings: &[&["adaptiveavgpool2d", "globalaveragepool", "globalavgpool"]],
-        beginnings: &[],
+        spellings: &[
+            &["globalaveragepool", "globalavgpool"],
+            &["adaptiveaveragepool", "adaptiveavgpool", "adaptiveavgpool2d"],
+            &["adaptiveavgpool1d"],
+            &["adaptiveavgpool3d"],
+        ],
+        beginnings: &["adaptiveavgpool2d"],
+    },
+    Kind {
+        name: "globalmaxpool",
+        spellings: &[
+            &["globalmaxpool"],
+            &["adaptivemaxpool", "adaptivemaxpool2d"],
+            &["adaptivemaxpool1d"],
+            &["adaptivemaxpool3d"],
+        ],
+        beginnings: &["adaptivemaxpool2d"],
     },
     Kind { name: "hardswish", spellings: &[&["hardswish", "hswish"]], beginnings: &[] },
     Kind {
@@ -164,6 +190,7 @@ const KINDS: &[Kind] = &[
             "matrixmul",
         ],
     },
+    Kind { name: "max", spellings: &[&["max", "maximum"]], beginnings: &[] },
     Kind {
         name: "maxpool",
         spellings: &[
@@ -173,7 +200,10 @@ const KINDS: &[Kind] = &[
         ],
         beginnings: &[],
     },
+    Kind { name: "min", spellings: &[&["min", "minimum"]], beginnings: &[] },
     Kind { name: "mul", spellings: &[&["mul", "multiply"]], beginnings: &[] },
+    Kind { name: "neg", spellings: &[&["neg", "negative"]], beginnings: &[] },
+    Kind { name: "pad", spellings: &[&["constantpadnd", "pad", "padd", "padv2", "padv3"]], beginnings: &[] },
     Kind {
         name: "pool",
         spellings: &[&["caskpooling", "pool", "pooling", "poolingforward"]],
@@ -234,15 +264,20 @@ pub fn is_spelling_of(op_type: &str, other: &str) -> bool {
 /// A type in lower case and without `_`, the first one of those that were fused. PyTorch's own operators are in a
 /// namespace.
 fn plain(op_type: &str) -> Cow<'_, str> {
-    let first = leading_type(op_type);
-    let first = first.strip_prefix("aten::").unwrap_or(first);
-    // oneDNN's operators within TensorFlow.
-    let native = ["_MklNative", "_Mkl"].iter().find_map(|begin| first.strip_prefix(begin));
-    let first = native.filter(|rest| !rest.is_empty()).unwrap_or(first);
+    let first = own_name(op_type);
     match first.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'_') {
         true => Cow::Owned(first.replace('_', "").to_ascii_lowercase()),
         false => Cow::Borrowed(first),
     }
+}
+
+/// The first of the types that were fused, without the namespace or library that it is from.
+fn own_name(op_type: &str) -> &str {
+    let first = leading_type(op_type);
+    let first = first.strip_prefix("aten::").unwrap_or(first);
+    // oneDNN's operators within TensorFlow.
+    let native = ["_MklNative", "_Mkl"].iter().find_map(|begin| first.strip_prefix(begin));
+    native.filter(|rest| !rest.is_empty()).unwrap_or(first)
 }
 
 /// Kinds of operators that work element by element.
@@ -312,11 +347,13 @@ const GENERAL: &[(&str, &[&str])] = &[
     ("eltwise", ELEMENTWISE),
     ("math", ELEMENTWISE),
     ("maxpool", &["globalmaxpool"]),
+    ("mean", &["globalaveragepool"]),
     ("mvn", &["instancenormalization", "layernormalization"]),
     ("pointwise", ELEMENTWISE),
     (POOL, &["averagepool", "globalaveragepool", "globalmaxpool", "lppool", "maxpool"]),
     ("power", &["add", "div", "mul", "pow", "sqrt", "sub"]),
     ("reduce", &["globalaveragepool", "globalmaxpool"]),
+    ("reducemean", &["globalaveragepool"]),
     ("rnncell", &["gru", "lstm", "rnn"]),
     ("rnnseq", &["gru", "lstm", "rnn"]),
     ("scale", &["add", "batchnorm", "mul"]),
@@ -328,14 +365,44 @@ const GENERAL: &[(&str, &[&str])] = &[
 
 /// Whether an engine may have run a node by itself as an operator of a type: both are of one kind, the operator's type
 /// is one that the engine gives several kinds, or one type is the other with words beside it (`StridedSliceD`), unless
-/// that makes it one of another kind (`Mul` is no `MatMul`).
+/// that makes it one of another kind (`Mul` is no `MatMul`). Types as they are spelled tell their words.
 pub fn may_run_as(node_type: &str, op_type: &str) -> bool {
     let [node, operator] = [node_type, op_type].map(kind);
     if node == operator || has_kind(&operator, &node) {
         return true;
     }
-    let (longer, shorter) = if node.len() > operator.len() { (&node, &operator) } else { (&operator, &node) };
-    !shorter.is_empty() && longer.contains(&**shorter) && !KINDS.iter().any(|kind| kind.name == *longer)
+    let is_longer = node.len() > operator.len();
+    let (longer, spelled, shorter) =
+        if is_longer { (&node, node_type, &operator) } else { (&operator, op_type, &node) };
+    !KINDS.iter().any(|kind| kind.name == *longer) && has_words(spelled, shorter)
+}
+
+/// Whether some words of a type, one behind another, are those that are wanted, which are in lower case and without
+/// `_`. A word begins at a capital letter, behind a `_` and where digits begin or end, so that `Floor` isn't `Or`.
+fn has_words(op_type: &str, wanted: &str) -> bool {
+    let letters: Vec<char> = own_name(op_type).chars().collect();
+    let mut plain = String::with_capacity(letters.len());
+    let mut begins = Vec::new();
+    for (at, letter) in letters.iter().enumerate() {
+        if *letter == '_' {
+            continue;
+        }
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let is_capital_of_word = |before: char| {
+            letter.is_ascii_uppercase()
+                && (!before.is_ascii_uppercase() || letters.get(at + 1).is_some_and(char::is_ascii_lowercase))
+        };
+        let is_begin = |before: char| {
+            before == '_' || is_capital_of_word(before) || letter.is_ascii_digit() != before.is_ascii_digit()
+        };
+        if before.is_none_or(is_begin) {
+            begins.push(plain.len());
+        }
+        plain.push(letter.to_ascii_lowercase());
+    }
+    begins.push(plain.len());
+    let ends_word = |begin: usize| begins.contains(&(begin + wanted.len()));
+    !wanted.is_empty() && begins.iter().any(|begin| plain[*begin..].starts_with(wanted) && ends_word(*begin))
 }
 
 /// Whether two kinds may be one, because the type of one of them doesn't tell which pool it is.
@@ -410,6 +477,14 @@ mod tests {
             ("Slice", "STRIDED_SLICE"),
             ("ReduceMean", "ReduceMeanD"),
             ("LeakyRelu", "Relu"),
+            ("LeakyRelu", "LeakyReLU"),
+            ("Relu", "LEAKY_RELU"),
+            ("LSTM", "LSTMCell"),
+            ("Max", "Maximum"),
+            ("GlobalAveragePool", "aten::adaptive_avg_pool2d"),
+            ("GlobalAveragePool", "aten::mean"),
+            ("ConvTranspose", "Conv2DBackpropInputD"),
+            ("Conv", "ConvInt8"),
         ] {
             assert!(may_run_as(node, operator), "{node} {operator}");
         }
@@ -420,6 +495,13 @@ mod tests {
             ("Conv", "Pooling"),
             ("Relu", "Convolution"),
             ("Add", ""),
+            ("Or", "Floor"),
+            ("Exp", "Expand"),
+            ("Elu", "Gelu"),
+            ("Elu", "GELU"),
+            ("Sin", "Asin"),
+            ("Squeeze", "Unsqueeze"),
+            ("Sqrt", "Rsqrt"),
         ] {
             assert!(!may_run_as(node, operator), "{node} {operator}");
         }

@@ -116,14 +116,14 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         are_of_models: false,
     };
     take_sizes_of_models([a, b], names, &mut entries);
-    find_known_nodes([a, b], names, &mut entries, texts.kinds());
+    find_known_nodes([a, b], names, &mut entries, texts.spelled());
     let entries = entries;
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
-    let (kinds, mut known) = (texts.kinds(), HashMap::new());
+    let (kinds, types, mut known) = (texts.kinds(), texts.spelled(), HashMap::new());
     by_name(&entries, texts.count(), |a, b| a == b, &mut groups);
     let mut are_alike = |a: KindId, b: KindId| {
         *known.entry((a, b)).or_insert_with(|| {
-            let [a, b] = [a, b].map(|kind| &*kinds[kind.index()]);
+            let [a, b] = [a, b].map(|kind| &*types[kind.index()]);
             may_run_as(a, b) || may_run_as(b, a)
         })
     };
@@ -267,7 +267,7 @@ fn take_sizes_of_models([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries:
 }
 
 /// Finds the operators that are known to hold a node which both models have.
-fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mut Entries, kinds: &[String]) {
+fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mut Entries, types: &[String]) {
     if names.iter().any(|names| names.nodes.is_empty()) {
         return;
     }
@@ -288,7 +288,7 @@ fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mu
         };
         for (row, entry) in side.rows.iter().zip(entries) {
             let text = |id| side.trace.strings.get(id);
-            let (name, wanted) = (text(row.name), &*kinds[entry.kind.index()]);
+            let (name, wanted) = (text(row.name), &*types[entry.kind.index()]);
             entry.is_known = match (row.origins, names[own].made_of(name)) {
                 ([], Some(nodes)) => nodes.iter().any(|node| may_be(node, wanted)),
                 ([], None) if text(row.op_type) == REFORMAT => false,

@@ -53,6 +53,8 @@ struct Kinds {
     of_text: Vec<Option<KindId>>,
     /// Their names, in the order of their numbers.
     names: Vec<String>,
+    /// A type of each, as it is spelled.
+    spelled: Vec<String>,
     by_name: HashMap<String, KindId>,
 }
 
@@ -101,7 +103,7 @@ impl<'t> Texts<'t> {
 
     /// The kind of a profile's type, of which `text` is the number and `op_type` the text.
     pub fn kind(&mut self, text: TextId, op_type: &str) -> KindId {
-        let Kinds { of_text, names, by_name } = &mut self.kinds;
+        let Kinds { of_text, names, spelled, by_name } = &mut self.kinds;
         *of_text[text.index()].get_or_insert_with(|| {
             let name = kind(op_type);
             if let Some(known) = by_name.get(&*name) {
@@ -109,6 +111,7 @@ impl<'t> Texts<'t> {
             }
             let id = KindId(names.len() as u32);
             names.push(name.clone().into_owned());
+            spelled.push(op_type.to_owned());
             by_name.insert(name.into_owned(), id);
             id
         })
@@ -117,6 +120,11 @@ impl<'t> Texts<'t> {
     /// The names of all kinds that were asked for, in the order of their numbers.
     pub fn kinds(&self) -> &[String] {
         &self.kinds.names
+    }
+
+    /// A type of each kind as it is spelled, in the same order.
+    pub fn spelled(&self) -> &[String] {
+        &self.kinds.spelled
     }
 }
 
