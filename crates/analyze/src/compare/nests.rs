@@ -7,10 +7,14 @@
 
 use std::collections::HashMap;
 
-use opscope_trace::{ExecutionUnit, IterationId, StringId, TaskId, Trace};
+use opscope_trace::{ExecutionUnit, IterationId, Nanoseconds, StringId, TaskId, Trace};
 
 use crate::Measured;
 use crate::nesting::by_lane_and_start;
+
+/// Profilers that tell whole microseconds cut begins and durations each by itself: a call may seem to end so much
+/// behind the one that it is a part of.
+const ROUNDED: Nanoseconds = Nanoseconds(2_000);
 
 /// The outermost operators of a trace.
 pub(super) struct Nests {
@@ -41,7 +45,10 @@ impl Nests {
                 open.clear();
             }
             let end = |task: u32| tasks.start()[task as usize] + tasks.duration()[task as usize];
-            while open.last().is_some_and(|around| end(*around) <= tasks.start()[index]) {
+            // A call that ends behind the one within which it begins is no part of that.
+            let is_over =
+                |around: u32| end(around) <= tasks.start()[index] || end(around) + ROUNDED < end(task);
+            while open.last().is_some_and(|around| is_over(*around)) {
                 open.pop();
             }
             if let Some(around) = open.last().map(|around| outermost[*around as usize])

@@ -272,6 +272,16 @@ fn against_another_engine_an_operator_of_pytorchs_takes_as_long_as_all_that_it_c
 }
 
 #[test]
+fn a_call_of_pytorchs_that_ends_behind_another_is_no_part_of_it_but_for_rounding() {
+    let engine = profile(&[("k1", "Conv", "", 100), ("k2", "Relu", "", 50)]);
+    let compared = |end: i64| {
+        let torch = calls_of_pytorch(&[("aten::conv2d", 0, 100), ("aten::relu", 60, end)]);
+        Comparison::of(&torch, &engine).groups.iter().filter(|group| group.before.len() == 1).count()
+    };
+    assert_eq!((compared(101), compared(110)), (1, 2));
+}
+
+#[test]
 fn profiles_of_pytorchs_are_compared_call_by_call() {
     let torch = calls_of_pytorch(&[("aten::conv2d", 0, 100), ("aten::mkldnn_convolution", 5, 95)]);
     let comparison = Comparison::of(&torch, &torch);
