@@ -460,3 +460,17 @@ fn links_in_another_ranks_table_are_told() {
     let screen = place.run(&["cluster", "comm", &folder, "--matrix", "--lang", "zh"]);
     assert!(screen.stderr.contains("该 rank 不属于的通信域的链路"), "{}", screen.stderr);
 }
+
+#[test]
+fn links_in_another_jobs_table_are_told() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "none"]);
+    let table = file_of(&place, &folder, 5, "analysis.db");
+    change(&table, "UPDATE CommAnalyzerMatrix SET group_name = group_name || '1'");
+    let answer = place.done(&["cluster", "comm", &folder, "--matrix", "--json"]).json();
+    let losses = losses_of(&answer, 5);
+    assert!(
+        matches!(losses[..], [("damaged", detail)] if detail.starts_with("links of groups of which no rank has")),
+        "{losses:?}"
+    );
+}

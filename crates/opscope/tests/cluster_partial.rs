@@ -180,3 +180,13 @@ fn results_of_all_ranks_hide_collectives_as_their_table_of_steps_says() {
     let exposed = part("waiting_ns") + part("transfer_ns") + part("bubble_ns");
     assert!((exposed / number(4) - 1.0).abs() < 0.05, "{row:#} {}", number(4));
 }
+
+#[test]
+fn a_slow_link_to_a_rank_that_was_not_recorded_is_the_reason_why_others_wait_for_it() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "db", &["--fault", "slow-link=1-3"]);
+    remove(&place, &folder, [3]);
+    let text = place.done(&["cluster", &folder]).stdout;
+    assert!(text.contains("slow links to it: 1 → 3 (HCCS)"), "{text}");
+    assert!(!text.contains("tells why"), "{text}");
+}

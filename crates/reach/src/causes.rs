@@ -3,7 +3,7 @@
 use crate::clocks::{median, upper_median};
 use crate::discover::collected::{self, Options, OtherOption};
 use crate::host_gaps;
-use crate::links::SlowLink;
+use crate::links::{self, SlowLink, ToUnrecorded};
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
 use crate::rows::{CollectiveType, Transport};
@@ -119,6 +119,9 @@ pub enum Cause {
     NotRecorded {
         /// The use and type of the collectives in which they wait.
         slows: Vec<String>,
+        /// The links to it that are slow, as their senders measured them.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        links: Vec<ToUnrecorded>,
     },
     /// It was recorded with other options than its peers, which cost time. How much isn't known.
     Collected {
@@ -185,7 +188,7 @@ impl Evidence {
             | Some(
                 Cause::Unknown | Cause::NoOperators | Cause::OperatorsNotKept | Cause::NoOperatorsOfPeers,
             ) => !self.differences.is_empty(),
-            Some(Cause::NotRecorded { .. }) => true,
+            Some(Cause::NotRecorded { links, .. }) => links.is_empty(),
             Some(_) => false,
         }
     }
@@ -257,7 +260,10 @@ fn why_not_recorded(run: &Run, peers: &Peers, absent: &Unrecorded) -> Vec<Explan
     let mut causes: Vec<Explanation> = slow.iter().map(slow_link).collect();
     if !late.is_empty() || causes.is_empty() {
         let slows = uses(run, if late.is_empty() { &absent.groups } else { &late });
-        causes.push(Explanation { cause: Cause::NotRecorded { slows }, explains_ns: of(&late) / steps });
+        let mut links = links::slow_to_unrecorded(run);
+        links.retain(|link| absent.ranks.contains(&link.dst));
+        causes
+            .push(Explanation { cause: Cause::NotRecorded { slows, links }, explains_ns: of(&late) / steps });
     }
     causes.sort_by(|a, b| b.explains_ns.total_cmp(&a.explains_ns));
     causes

@@ -110,7 +110,7 @@ pub use discover::{
 pub use error::{Loss, LossReason, ReachError};
 pub use experts::{ExpertRow, ExpertRows, Experts, ExpertsGroup, ExpertsProduct, ExpertsRow, experts};
 pub use held::Held;
-pub use links::{Ends, SlowLink};
+pub use links::{Ends, SlowLink, ToUnrecorded};
 pub use matching::Shift;
 pub use peers::Peers;
 pub use profiles::Profiles;
@@ -371,7 +371,7 @@ pub fn examine_profiles(
         losses.push(loss.because(format!("{:+}", shift.added)));
     }
     let peers = peers::find(&mut run);
-    losses.extend(links::slow_to_unrecorded(&run));
+    losses.extend(links::losses_of(&links::slow_to_unrecorded(&run)));
     progress(Stage::Replaying);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);

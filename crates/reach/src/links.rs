@@ -76,13 +76,6 @@ pub struct Compared {
     pub is_slow: bool,
 }
 
-impl Compared {
-    /// The bandwidth as a share of what is typical.
-    fn share(&self) -> f64 {
-        self.typical.map_or(1.0, |typical| self.bandwidth / typical)
-    }
-}
-
 /// The bandwidth of each use of a directed pair of recorded ranks beside those of its like: kind by kind, and within a
 /// kind by sender and receiver.
 pub fn compare(run: &Run) -> Vec<Compared> {
@@ -90,25 +83,58 @@ pub fn compare(run: &Run) -> Vec<Compared> {
     measured(run).into_iter().filter_map(index).collect()
 }
 
-/// Slow links to ranks that weren't recorded, as their senders measured them: what such a link costs can't be replayed.
-pub fn slow_to_unrecorded(run: &Run) -> Vec<Loss> {
+/// A slow link to a rank that wasn't recorded, as its sender measured it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ToUnrecorded {
+    /// The sender's number.
+    pub src: u32,
+    /// The receiver's number.
+    pub dst: u32,
+    /// The kind of link.
+    pub transport: Transport,
+    /// Its bandwidth in GB/s, where it is furthest below its like.
+    pub gb_per_s: f64,
+    /// The median of its like.
+    pub peers_gb_per_s: f64,
+}
+
+impl ToUnrecorded {
+    fn share(&self) -> f64 {
+        self.gb_per_s / self.peers_gb_per_s
+    }
+}
+
+/// Slow links to ranks that weren't recorded: what such a link costs can't be replayed.
+pub fn slow_to_unrecorded(run: &Run) -> Vec<ToUnrecorded> {
     if run.groups.iter().all(|group| group.ranks.iter().all(|rank| run.rank_of(*rank).is_some())) {
         return Vec::new();
     }
-    let mut slowest: BTreeMap<(u32, u32), Compared> = BTreeMap::new();
-    for it in measured(run).into_iter().filter(|it| it.compared.is_slow && run.rank_of(it.dst).is_none()) {
-        let known = slowest.entry((run.ranks[it.compared.src].number, it.dst)).or_insert(it.compared.clone());
-        if it.compared.share() < known.share() {
-            *known = it.compared;
+    let mut slowest: BTreeMap<(u32, u32), ToUnrecorded> = BTreeMap::new();
+    for Measured { dst, compared } in measured(run) {
+        let Some(peers_gb_per_s) =
+            compared.typical.filter(|_| compared.is_slow && run.rank_of(dst).is_none())
+        else {
+            continue;
+        };
+        let (src, transport, gb_per_s) =
+            (run.ranks[compared.src].number, compared.transport, compared.bandwidth);
+        let link = ToUnrecorded { src, dst, transport, gb_per_s, peers_gb_per_s };
+        let known = slowest.entry((src, dst)).or_insert_with(|| link.clone());
+        if link.share() < known.share() {
+            *known = link;
         }
     }
-    let loss = |((src, dst), it): ((u32, u32), Compared)| {
-        let source = format!("link {src} → {dst} ({})", it.transport.name());
-        let (bandwidth, typical) = (it.bandwidth, it.typical.unwrap_or_default());
-        let told = format!("{bandwidth:.1} < {typical:.1} GB/s");
-        Loss::new(Some(src), source, LossReason::SlowToUnrecorded, 1).because(told)
+    slowest.into_values().collect()
+}
+
+/// What is told of such links.
+pub fn losses_of(links: &[ToUnrecorded]) -> Vec<Loss> {
+    let loss = |link: &ToUnrecorded| {
+        let source = format!("link {} → {} ({})", link.src, link.dst, link.transport.name());
+        let told = format!("{:.1} < {:.1} GB/s", link.gb_per_s, link.peers_gb_per_s);
+        Loss::new(Some(link.src), source, LossReason::SlowToUnrecorded, 1).because(told)
     };
-    slowest.into_iter().map(loss).collect()
+    links.iter().map(loss).collect()
 }
 
 /// A use of a link whose receiver, given by its number, may not have been recorded.

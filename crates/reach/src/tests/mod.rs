@@ -171,7 +171,7 @@ fn a_rank_that_was_not_recorded_is_named_with_its_cost_where_all_wait_for_it() {
     let saves = |findings: &Findings| findings.costs.suspects[0].saves_ns;
     let (known, told) = (saves(&examined(whole.path())), saves(&findings));
     assert!((told / known - 1.0).abs() < 0.1, "{told} ns a step, and {known} where it was recorded");
-    let Cause::NotRecorded { slows } = &findings.evidence[0].causes[0].cause else {
+    let Cause::NotRecorded { slows, .. } = &findings.evidence[0].causes[0].cause else {
         panic!("{:?}", findings.evidence[0])
     };
     assert_eq!(slows, &["tp allReduce"]);

@@ -1,6 +1,6 @@
 //! The reasons of suspects in a sentence each.
 
-use opscope_reach::{Cause, Evidence, OtherOption};
+use opscope_reach::{Cause, Evidence, OtherOption, ToUnrecorded};
 use opscope_say::{say, word};
 
 use super::{listed, milliseconds};
@@ -95,7 +95,15 @@ pub fn of_cause(cause: &Cause) -> String {
                 "all transfers of the {role} group of {ranks} take {times:.1} times as long as those of its like, as over a slow link"
             )
         }
-        Cause::NotRecorded { slows } => {
+        Cause::NotRecorded { slows, links } if !links.is_empty() => {
+            let link = |it: &ToUnrecorded| {
+                let (bandwidth, peers) = (it.gb_per_s, it.peers_gb_per_s);
+                format!("{} → {} ({}) {bandwidth:.1} < {peers:.1} GB/s", it.src, it.dst, it.transport.name())
+            };
+            let (slows, links) = (slows.join(", "), links.iter().map(link).collect::<Vec<_>>().join(", "));
+            say!("others wait for it, or for a link of its, in {slows}; slow links to it: {links}")
+        }
+        Cause::NotRecorded { slows, .. } => {
             say!(
                 "others wait for it, or for a link of its, in {}; nothing that was recorded tells why",
                 slows.join(", ")
