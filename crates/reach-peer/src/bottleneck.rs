@@ -6,9 +6,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use opscope_reach::Collection;
-use opscope_reach::database::{Texts, each_row, text, whole};
+use opscope_reach::database::{Database, Texts, each_row, text, whole};
 use opscope_trace::NumberMap;
-use rusqlite::Connection;
 
 use crate::error::PeerError;
 use crate::launches::{Launches, each_call};
@@ -115,7 +114,7 @@ fn longest(ranks: &Ranks, collection: &Collection, top: usize) -> Vec<Step> {
     all
 }
 
-fn each_collective(database: &Connection, mut take: impl FnMut(Step)) -> rusqlite::Result<()> {
+fn each_collective(database: &Database, mut take: impl FnMut(Step)) -> rusqlite::Result<()> {
     let mut collectives = Collectives::default();
     let done = collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, LaunchLookup::Skipped);
     for row in &collectives.rows {
@@ -178,7 +177,7 @@ fn why_last(ranks: &Ranks, slow: &Part, fast: &Part) -> String {
     };
     let unaligned =
         |of: &str| format!("[{of}-bound] Tasks are not aligned between slow and fast NPU from the beginning");
-    let before = |part: &Part, read: fn(&Connection, i64, &mut Vec<Step>) -> rusqlite::Result<()>| {
+    let before = |part: &Part, read: fn(&Database, i64, &mut Vec<Step>) -> rusqlite::Result<()>| {
         let mut steps = Vec::new();
         let until = part.span.start;
         ranks
@@ -225,7 +224,7 @@ fn waits_on_device(ranks: &Ranks, part: &Part, within: Span) -> Option<bool> {
 
 /// Computing tasks, collectives and copies of a rank, a collective's tasks as one. All of the run count: the vendor's
 /// tool hands SQLite the moment until which as bytes of a NumPy number, beside which every number is less.
-fn device_tasks(database: &Connection, _until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
+fn device_tasks(database: &Database, _until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     let names = |table: &str| {
         let mut names: NumberMap<i64, i64> = NumberMap::default();
@@ -262,7 +261,7 @@ fn device_tasks(database: &Connection, _until: i64, steps: &mut Vec<Step>) -> ru
 }
 
 /// The calls of PyTorch's operators that ended until a moment.
-fn pytorch_calls(database: &Connection, until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
+fn pytorch_calls(database: &Database, until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     let rows = each_row(database, "PYTORCH_API", &["startNs", "endNs", "name"], |row| {
         let (Some(start), Some(end)) = (whole(row, 0), whole(row, 1)) else { return };
@@ -275,7 +274,7 @@ fn pytorch_calls(database: &Connection, until: i64, steps: &mut Vec<Step>) -> ru
 }
 
 /// The calls of CANN that ended until a moment.
-fn cann_calls(database: &Connection, until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
+fn cann_calls(database: &Database, until: i64, steps: &mut Vec<Step>) -> rusqlite::Result<()> {
     each_call(database, |call| {
         if call.span.start >= 0 && call.span.end <= until {
             steps.push(Step { name: format!("{}@{}", call.layer, call.name), span: call.span });

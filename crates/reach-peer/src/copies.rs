@@ -4,10 +4,11 @@
 //! Copies lie as the vendor's tool lays out those that it makes itself (`mstx2commop`): in a folder named like the
 //! mode, at the place that the file has below the folder of the ranks.
 
+use opscope_reach::database::Database;
 use std::path::{Path, PathBuf};
 
 use opscope_reach::Collection;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 
 use crate::error::PeerError;
 use crate::ranks::{File, Ranks};
@@ -80,7 +81,7 @@ impl Destination {
         &self,
         ranks: &Ranks,
         collection: &Collection,
-        find: impl FnOnce(&Connection) -> rusqlite::Result<Option<Additions>>,
+        find: impl FnOnce(&Database) -> rusqlite::Result<Option<Additions>>,
         fill: impl FnOnce(&Additions, &Output) -> rusqlite::Result<()>,
     ) -> Result<bool, PeerError> {
         let Some(source) = &collection.outputs.database else { return Ok(false) };

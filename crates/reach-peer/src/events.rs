@@ -1,9 +1,8 @@
 //! Marks that programs make with the vendor's `mstx`: rows of `MSTX_EVENTS`, and the tasks in which the device
 //! reached them.
 
-use opscope_reach::database::{each_row, whole};
+use opscope_reach::database::{Database, each_row, whole};
 use opscope_trace::NumberMap;
-use rusqlite::Connection;
 
 use crate::profile::Span;
 
@@ -35,7 +34,7 @@ pub struct Event {
 ///
 /// # Errors
 /// When the table breaks off; the rows before were read.
-pub fn read(database: &Connection, within: Span, events: &mut Vec<Event>) -> rusqlite::Result<()> {
+pub fn read(database: &Database, within: Span, events: &mut Vec<Event>) -> rusqlite::Result<()> {
     let columns = ["startNs", "endNs", "eventType", "message", "globalTid", "connectionId"];
     let done = each_row(database, "MSTX_EVENTS", &columns, |row| {
         let Some(start) = whole(row, 0).filter(|start| within.contains(*start)) else { return };
@@ -57,7 +56,7 @@ impl Reached {
     ///
     /// # Errors
     /// When the table breaks off; the rows before were read.
-    pub fn read(&mut self, database: &Connection, events: &[Event]) -> rusqlite::Result<()> {
+    pub fn read(&mut self, database: &Database, events: &[Event]) -> rusqlite::Result<()> {
         self.0.extend(events.iter().filter_map(|event| event.connection).map(|it| (it, Vec::new())));
         each_row(database, "TASK", &["connectionId", "startNs", "endNs"], |row| {
             let tasks = whole(row, 0).and_then(|connection| self.0.get_mut(&connection));

@@ -5,9 +5,8 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 use opscope_reach::Collection;
-use opscope_reach::database::{Texts, each_row, whole};
+use opscope_reach::database::{Database, Texts, each_row, whole};
 use opscope_trace::NumberSet;
-use rusqlite::Connection;
 
 use crate::error::PeerError;
 use crate::launches::Launches;
@@ -92,7 +91,7 @@ pub fn analyze(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, P
 }
 
 /// Finds a rank's longest idle stretches, the longest first.
-fn longest(database: &Connection, top: usize, found: &mut Vec<Idle>) -> rusqlite::Result<()> {
+fn longest(database: &Database, top: usize, found: &mut Vec<Idle>) -> rusqlite::Result<()> {
     let mut tasks = Vec::new();
     let busy = busy(database, &mut tasks)?;
     let between = |pair: &[Span]| Span { start: pair[0].end, end: pair[1].start };
@@ -108,7 +107,7 @@ fn longest(database: &Connection, top: usize, found: &mut Vec<Idle>) -> rusqlite
 
 /// The stretches in which a rank computed or communicated, in order, apart from one another; all its tasks go to
 /// `tasks`, in the order of their starts.
-fn busy(database: &Connection, tasks: &mut Vec<Task>) -> rusqlite::Result<Vec<Span>> {
+fn busy(database: &Database, tasks: &mut Vec<Task>) -> rusqlite::Result<Vec<Span>> {
     let mut computing = NumberSet::default();
     each_row(database, "COMPUTE_TASK_INFO", &["globalTaskId"], |row| computing.extend(whole(row, 0)))?;
     let mut spans = Vec::new();

@@ -1,8 +1,7 @@
 //! The calls that launched a rank's tasks, by the number that ties them together.
 
-use opscope_reach::database::{Texts, each_row, text, whole};
+use opscope_reach::database::{Database, Texts, each_row, text, whole};
 use opscope_trace::NumberMap;
-use rusqlite::Connection;
 
 use crate::profile::Span;
 
@@ -30,11 +29,7 @@ impl Launches {
     ///
     /// # Errors
     /// When a table breaks off; what is before it was read.
-    pub fn read(
-        &mut self,
-        database: &Connection,
-        wanted: impl Fn(&Call<'_>) -> bool,
-    ) -> rusqlite::Result<()> {
+    pub fn read(&mut self, database: &Database, wanted: impl Fn(&Call<'_>) -> bool) -> rusqlite::Result<()> {
         let cann = each_call(database, |call| {
             if let Some(connection) = call.connection.filter(|_| wanted(&call)) {
                 self.cann.entry(connection).or_insert(call.span);
@@ -66,7 +61,7 @@ impl Launches {
 ///
 /// # Errors
 /// When a table breaks off; the rows before were handed on.
-pub fn each_call(database: &Connection, mut take: impl FnMut(Call<'_>)) -> rusqlite::Result<()> {
+pub fn each_call(database: &Database, mut take: impl FnMut(Call<'_>)) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     let mut layers: NumberMap<i64, String> = NumberMap::default();
     let types = each_row(database, "ENUM_API_TYPE", &["id", "name"], |row| {

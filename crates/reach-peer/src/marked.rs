@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use opscope_reach::database::{Texts, each_row, text, whole};
+use opscope_reach::database::{Database, Texts, each_row, text, whole};
 use opscope_reach::group_key;
-use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::events::Event;
@@ -63,7 +62,7 @@ impl Marked {
     ///
     /// # Errors
     /// When a table breaks off.
-    pub fn find(database: &Connection, texts: &Texts, marks: &[(&Event, Span)]) -> rusqlite::Result<Self> {
+    pub fn find(database: &Database, texts: &Texts, marks: &[(&Event, Span)]) -> rusqlite::Result<Self> {
         let mut types: HashMap<String, i64> = HashMap::new();
         each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
             types.extend(whole(row, 0).map(|id| (text(row, 1).to_ascii_lowercase(), id)));
@@ -130,7 +129,7 @@ impl Marked {
 
 /// The numbers of operators' texts, and the texts that the database doesn't have yet, which are numbered on.
 fn numbers(
-    database: &Connection,
+    database: &Database,
     operators: &[Operator],
 ) -> rusqlite::Result<(BTreeMap<String, i64>, BTreeSet<String>)> {
     let texts = operators.iter().flat_map(|it| [&it.kind, &it.name, &it.group]);

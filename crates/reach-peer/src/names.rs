@@ -1,11 +1,11 @@
 //! Names that come again and again, each kept once.
 
-use std::collections::HashMap;
+use opscope_trace::ByteMap;
 
 /// Names by their numbers, in the order in which they were met.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    numbers: HashMap<Box<str>, u32>,
+    numbers: ByteMap<Box<str>, u32>,
     texts: Vec<Box<str>>,
 }
 

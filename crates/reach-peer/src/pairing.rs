@@ -5,9 +5,8 @@
 //! group, and how many sends and receives between these places the rank had before, of any group.
 
 use opscope_reach::Collection;
-use opscope_reach::database::{Texts, each_row, whole};
+use opscope_reach::database::{Database, Texts, each_row, whole};
 use opscope_trace::{NumberMap, NumberSet};
-use rusqlite::Connection;
 
 use crate::Options;
 use crate::copies::Destination;
@@ -48,7 +47,7 @@ pub fn write(ranks: &Ranks, options: &Options, destination: &Destination) -> Res
     destination.check(ranks)?;
     let mut any = false;
     let of_rank = |collection: &Collection| {
-        let find = |database: &Connection| {
+        let find = |database: &Database| {
             let Some(within) = wanted(database, options.step)? else { return Ok(None) };
             let names = named(ranks, collection, database, within)?;
             Ok(Some(names).filter(|names| !names.is_empty()))
@@ -69,7 +68,7 @@ pub fn write(ranks: &Ranks, options: &Options, destination: &Destination) -> Res
 pub fn named(
     ranks: &Ranks,
     collection: &Collection,
-    database: &Connection,
+    database: &Database,
     within: Span,
 ) -> rusqlite::Result<Vec<(i64, String)>> {
     let (texts, done) = Texts::read(database);
@@ -112,7 +111,7 @@ pub fn add(names: &[(i64, String)], output: &Output) -> rusqlite::Result<()> {
 
 /// The sends and receives that a call launched, by their numbers, with the groups' names.
 fn operators<'t>(
-    database: &Connection,
+    database: &Database,
     texts: &'t Texts,
     launched: &NumberSet<i64>,
 ) -> rusqlite::Result<NumberMap<i64, (Operator<'t>, &'t str)>> {
@@ -153,7 +152,7 @@ fn is_number(text: &str) -> bool {
 
 /// The operators whose tasks all tell the same two places, the first of each name, and how many names have several.
 fn with_places<'t>(
-    database: &Connection,
+    database: &Database,
     texts: &Texts,
     operators: NumberMap<i64, (Operator<'t>, &'t str)>,
 ) -> rusqlite::Result<(Vec<Operator<'t>>, usize)> {

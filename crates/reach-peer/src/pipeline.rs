@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use opscope_reach::Collection;
-use opscope_reach::database::Texts;
-use rusqlite::Connection;
+use opscope_reach::database::{Database, Texts};
 
 use crate::Options;
 use crate::copies::Destination;
@@ -58,7 +57,7 @@ pub fn write(ranks: &Ranks, options: &Options, destination: &Destination) -> Res
     let schedule = Schedule::read(ranks);
     let mut any = false;
     let of_rank = |collection: &Collection| {
-        let find = |database: &Connection| {
+        let find = |database: &Database| {
             let Some(within) = wanted(database, options.step)? else { return Ok(None) };
             let found = additions(ranks, collection, schedule, database, within)?;
             Ok(Some(found).filter(|found| !found.is_empty()))
@@ -90,7 +89,7 @@ fn additions(
     ranks: &Ranks,
     collection: &Collection,
     schedule: Option<Schedule>,
-    database: &Connection,
+    database: &Database,
     within: Span,
 ) -> rusqlite::Result<Additions> {
     let (texts, read) = Texts::read(database);

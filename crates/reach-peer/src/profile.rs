@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use opscope_reach::database::{Texts, each_row, text, whole};
+use opscope_reach::database::{Database, each_row, text, whole};
 use opscope_trace::{NumberMap, NumberSet};
-use rusqlite::Connection;
 
 use crate::error::PeerError;
 use crate::ranks::{File, Ranks};
@@ -47,7 +46,7 @@ impl Span {
 ///
 /// # Errors
 /// When the table breaks off.
-pub fn steps(database: &Connection) -> rusqlite::Result<Vec<(i64, Span)>> {
+pub fn steps(database: &Database) -> rusqlite::Result<Vec<(i64, Span)>> {
     let mut steps = Vec::new();
     each_row(database, "STEP_TIME", &["id", "startNs", "endNs"], |row| {
         if let (Some(step), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2)) {
@@ -61,7 +60,7 @@ pub fn steps(database: &Connection) -> rusqlite::Result<Vec<(i64, Span)>> {
 ///
 /// # Errors
 /// SQLite's.
-pub fn has_table(database: &Connection, name: &str) -> rusqlite::Result<bool> {
+pub fn has_table(database: &Database, name: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
     database.query_row(sql, [name], |row| row.get(0))
 }
@@ -70,7 +69,7 @@ pub fn has_table(database: &Connection, name: &str) -> rusqlite::Result<bool> {
 ///
 /// # Errors
 /// When the table breaks off.
-pub fn wanted(database: &Connection, step: Option<i64>) -> rusqlite::Result<Option<Span>> {
+pub fn wanted(database: &Database, step: Option<i64>) -> rusqlite::Result<Option<Span>> {
     let Some(wanted) = step else { return Ok(Some(Span { start: i64::MIN, end: i64::MAX })) };
     Ok(steps(database)?.into_iter().find(|(step, _)| *step == wanted).map(|(_, span)| span))
 }
@@ -129,11 +128,19 @@ pub struct Names {
 }
 
 impl Names {
-    fn number(&mut self, key: i64, text: impl FnOnce() -> String) -> u32 {
+    /// The number of a name, by its key; the name is empty until it is told.
+    fn number(&mut self, key: i64) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
-            self.texts.push(text());
+            self.texts.push(String::new());
             (self.texts.len() - 1) as u32
         })
+    }
+
+    /// Tells the name of a key, if it has a number.
+    fn tell<'t>(&mut self, key: i64, text: impl FnOnce() -> &'t str) {
+        if let Some(number) = self.numbers.get(&key) {
+            text().clone_into(&mut self.texts[*number as usize]);
+        }
     }
 
     /// All names, in the order of their numbers.
@@ -163,15 +170,10 @@ impl Collectives {
     /// When a table breaks off; what is before it was read.
     pub fn read(
         &mut self,
-        database: &Connection,
+        database: &Database,
         within: Span,
         launches: LaunchLookup,
     ) -> rusqlite::Result<()> {
-        let (texts, done) = Texts::read(database);
-        let mut types: NumberMap<i64, String> = NumberMap::default();
-        let enums = each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
-            types.extend(whole(row, 0).map(|id| (id, text(row, 1).to_owned())));
-        });
         let mut launched = NumberSet::default();
         let calls = match launches {
             LaunchLookup::Wanted => {
@@ -187,21 +189,26 @@ impl Collectives {
             if !within.contains(start) || !span.can_be() {
                 return;
             }
-            let mut named = |column| {
-                let id = whole(row, column).unwrap_or(-1);
-                self.names.number(id, || texts.get(Some(id)).to_owned())
-            };
+            let mut named = |column| self.names.number(whole(row, column).unwrap_or(-1));
             let (name, group, kind) = (named(0), named(3), named(4));
-            let data_type = whole(row, 5).unwrap_or(-1);
-            // Numbers of types and of texts overlap; no text has such a number.
-            let key = i64::MIN.wrapping_add(data_type);
-            let data_type = self.names.number(key, || types.get(&data_type).cloned().unwrap_or_default());
+            let data_type = self.names.number(key_of_type(whole(row, 5).unwrap_or(-1)));
             let count = whole(row, 6).unwrap_or(0);
             let is_launched = whole(row, 7).is_some_and(|id| launched.contains(&id));
             self.rows.push(Collective { name, group, kind, data_type, count, span, is_launched });
         });
-        done.and(enums).and(calls).and(rows)
+        let texts = each_row(database, "STRING_IDS", &["id", "value"], |row| {
+            whole(row, 0).into_iter().for_each(|id| self.names.tell(id, || text(row, 1)));
+        });
+        let types = each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
+            whole(row, 0).into_iter().for_each(|id| self.names.tell(key_of_type(id), || text(row, 1)));
+        });
+        texts.and(types).and(calls).and(rows)
     }
+}
+
+/// The key of a data type's name: numbers of types and of texts overlap, and no text has such a number.
+fn key_of_type(data_type: i64) -> i64 {
+    i64::MIN.wrapping_add(data_type)
 }
 
 /// The bytes of an element, by the vendor's word for its type; 0 of an unknown one.
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_collective_is_of_the_step_in_which_it_begins() {
-        let database = Connection::open_in_memory().unwrap();
+        let database = Database::from(rusqlite::Connection::open_in_memory().unwrap());
         let sql = "CREATE TABLE STRING_IDS (id INTEGER, value TEXT);
              CREATE TABLE COMMUNICATION_OP (opName INTEGER, startNs INTEGER, endNs INTEGER, groupName INTEGER,
                  opType INTEGER, dataType INTEGER, count INTEGER, connectionId INTEGER);

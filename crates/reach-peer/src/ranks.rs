@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use opscope_reach::database::open;
+use opscope_reach::database::{Database, open};
 use opscope_reach::{Collection, Group, Loss, LossReason};
-use rusqlite::Connection;
 
 use crate::error::PeerError;
 
@@ -107,7 +106,7 @@ impl Ranks {
         &self,
         collection: &Collection,
         file: File,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+        read: impl FnOnce(&Database) -> rusqlite::Result<()>,
     ) -> bool {
         let path: &Option<PathBuf> = match file {
             File::Profile => &collection.outputs.database,

@@ -1,10 +1,11 @@
 //! Collectives whose ranks or times stray: `slow_rank` and `slow_link`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use opscope_columns::Column;
 use opscope_reach::Collection;
+use opscope_trace::{ByteMap, NumberMap};
 
 use crate::error::PeerError;
 use crate::names::Names;
@@ -129,13 +130,29 @@ fn read(ranks: &Ranks, collection: &Collection, launches: LaunchLookup) -> Colle
 }
 
 /// An operator and its group, by the numbers of their names.
-type InstanceKey = (u32, u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct InstanceKey {
+    name: u32,
+    group: u32,
+}
+
+impl InstanceKey {
+    /// As one number, by which it is looked up.
+    fn number(self) -> u64 {
+        u64::from(self.name) << 32 | u64::from(self.group)
+    }
+}
 
 /// A rank's part in a collective: duration, rank and start.
 type Part = (i64, u32, i64);
 
 /// A type of collective by the number of its name, bytes, and how many parts have them.
-type Size = (u32, i64, i64);
+#[derive(Clone, Copy)]
+struct Size {
+    kind: u32,
+    bytes: i64,
+    parts: i64,
+}
 
 /// Writes for which ranks others waited: `slow_rank`. Returns whether there are any; without, nothing is written.
 ///
@@ -143,15 +160,21 @@ type Size = (u32, i64, i64);
 /// When the result can't be written.
 pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
-    let mut instances: HashMap<InstanceKey, Vec<Part>> = HashMap::new();
+    let mut places: NumberMap<u64, usize> = NumberMap::default();
+    let mut instances: Vec<(InstanceKey, Vec<Part>)> = Vec::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection, LaunchLookup::Wanted),
         |collection, collectives| {
             let numbers = names.numbers(collectives.names.texts());
             for row in collectives.rows.iter().filter(|row| row.is_launched) {
-                let key = (numbers[row.name as usize], numbers[row.group as usize]);
+                let [name, group] = [row.name, row.group].map(|own| numbers[own as usize]);
+                let key = InstanceKey { name, group };
+                let place = *places.entry(key.number()).or_insert_with(|| {
+                    instances.push((key, Vec::new()));
+                    instances.len() - 1
+                });
                 let duration = row.span.end.saturating_sub(row.span.start);
-                instances.entry(key).or_default().push((duration, collection.rank, row.span.start));
+                instances[place].1.push((duration, collection.rank, row.span.start));
             }
             Ok::<_, std::convert::Infallible>(())
         },
@@ -176,7 +199,7 @@ pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
         let mut table = output.table(&RANKS)?;
         counts.iter().try_for_each(|row| table.row(*row))?;
         let mut table = output.table(&OPERATORS)?;
-        for (start, rank, (name, group), durations) in &mut slow {
+        for (start, rank, InstanceKey { name, group }, durations) in &mut slow {
             let Some(it) = Description::of(durations) else { continue };
             let (name, group) = (names.text(*name), names.text(*group));
             let micros = |nanoseconds: f64| nanoseconds / 1e3;
@@ -195,18 +218,38 @@ pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
 }
 
 /// A collective of all its ranks: how many have a part, and the shortest, which is what the transfer took.
-#[derive(Clone, Copy)]
 struct Instance {
+    key: InstanceKey,
     parts: i64,
     transfer: i64,
     first_rank: u32,
+    /// That of its first part; nearly always all are alike.
+    size: Size,
+    other_sizes: Vec<Size>,
+}
+
+impl Instance {
+    fn sizes(&self) -> impl Iterator<Item = &Size> {
+        std::iter::once(&self.size).chain(&self.other_sizes)
+    }
+
+    fn enter(&mut self, kind: u32, bytes: i64, duration: i64) {
+        self.parts += 1;
+        self.transfer = self.transfer.min(duration);
+        let mut known = std::iter::once(&mut self.size).chain(&mut self.other_sizes);
+        match known.find(|size| (size.kind, size.bytes) == (kind, bytes)) {
+            Some(size) => size.parts += 1,
+            None => self.other_sizes.push(Size { kind, bytes, parts: 1 }),
+        }
+    }
 }
 
 /// A rank's part in a collective as `slow_link` lists it, its names by their numbers among those of all ranks.
 #[derive(Clone, Copy)]
 struct Operation {
     rank: u32,
-    instance: InstanceKey,
+    /// The place of its collective.
+    instance: u32,
     kind: u32,
     data_type: u32,
     bytes: i64,
@@ -234,8 +277,8 @@ fn alike(kind: &str, parts: i64, size: i64) -> String {
 /// When the result can't be written.
 pub fn links(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
-    let mut instances: HashMap<InstanceKey, Instance> = HashMap::new();
-    let mut sizes: HashMap<InstanceKey, Vec<Size>> = HashMap::new();
+    let mut places: NumberMap<u64, u32> = NumberMap::default();
+    let mut instances: Vec<Instance> = Vec::new();
     let mut operations: Column<Operation> = Column::new();
     let Ok(()) = ranks.each(
         |collection| read(ranks, collection, LaunchLookup::Skipped),
@@ -246,29 +289,29 @@ pub fn links(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, Pee
                     [row.name, row.group, row.kind, row.data_type].map(|own| numbers[own as usize]);
                 let duration = row.span.end.saturating_sub(row.span.start);
                 let bytes = row.count.saturating_mul(bytes_of_type(names.text(data_type)));
-                let (rank, key) = (collection.rank, (name, group));
-                let fresh = Instance { parts: 0, transfer: duration, first_rank: rank };
-                let instance = instances.entry(key).or_insert(fresh);
-                instance.parts += 1;
-                instance.transfer = instance.transfer.min(duration);
-                let sizes = sizes.entry(key).or_default();
-                match sizes.iter_mut().find(|(other, size, _)| (*other, *size) == (kind, bytes)) {
-                    Some((.., parts)) => *parts += 1,
-                    None => sizes.push((kind, bytes, 1)),
-                }
-                operations.push(Operation { rank, instance: key, kind, data_type, bytes, duration });
+                let (rank, key) = (collection.rank, InstanceKey { name, group });
+                let instance = *places.entry(key.number()).or_insert_with(|| {
+                    let size = Size { kind, bytes, parts: 0 };
+                    let (parts, transfer, other_sizes) = (0, duration, Vec::new());
+                    instances.push(Instance { key, parts, transfer, first_rank: rank, size, other_sizes });
+                    (instances.len() - 1) as u32
+                });
+                instances[instance as usize].enter(kind, bytes, duration);
+                operations.push(Operation { rank, instance, kind, data_type, bytes, duration });
             }
             Ok::<_, std::convert::Infallible>(())
         },
     );
     let mut kinds: BTreeMap<String, Alike> = BTreeMap::new();
-    let is_between_two = |name: u32| {
-        let name = names.text(name);
-        name.contains("send") || name.contains("receive")
-    };
-    for (key, instance) in instances.iter().filter(|((name, _), _)| !is_between_two(*name)) {
-        for (kind, size, parts) in &sizes[key] {
-            let name = alike(names.text(*kind), instance.parts, *size);
+    let is_between_two: Vec<bool> = instances
+        .iter()
+        .map(|it| names.text(it.key.name))
+        .map(|name| name.contains("send") || name.contains("receive"))
+        .collect();
+    let of_many = instances.iter().zip(&is_between_two).filter(|(_, is_between_two)| !**is_between_two);
+    for (instance, _) in of_many {
+        for Size { kind, bytes, parts } in instance.sizes() {
+            let name = alike(names.text(*kind), instance.parts, *bytes);
             let kind = kinds.entry(name).or_default();
             kind.transfers.extend((0..*parts).map(|_| instance.transfer));
             let own = (instance.transfer, instance.first_rank);
@@ -304,17 +347,17 @@ pub fn links(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, Pee
             ))?;
         }
         let mut table = output.table(&LINK_OPERATORS)?;
-        let mut strays: HashMap<(u32, i64, i64), bool> = HashMap::new();
+        let mut strays: ByteMap<(u32, i64, i64), bool> = ByteMap::default();
         for operation in operations.iter() {
-            let Operation { rank, instance: key, kind, data_type, bytes, duration } = *operation;
-            let Instance { parts, transfer, .. } = instances[&key];
+            let Operation { rank, instance, kind, data_type, bytes, duration } = *operation;
+            let Instance { key, parts, transfer, .. } = instances[instance as usize];
             let is_slow = strays.entry((kind, parts, bytes)).or_insert_with(|| {
                 let name = alike(names.text(kind), parts, bytes);
                 slow.iter().any(|(slow, ..)| *slow == name)
             });
-            if *is_slow && !is_between_two(key.0) {
+            if *is_slow && !is_between_two[instance as usize] {
                 let [name, group, kind, data_type] =
-                    [key.0, key.1, kind, data_type].map(|number| names.text(number));
+                    [key.name, key.group, kind, data_type].map(|number| names.text(number));
                 table.row((rank, group, duration, name, kind, data_type, bytes, transfer, parts))?;
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use opscope_reach::Collection;
-use opscope_reach::database::{Texts, each_row, number, open, text, whole};
+use opscope_reach::database::{Database, Texts, each_row, number, open, text, whole};
 use opscope_trace::NumberSet;
 
 use crate::error::PeerError;
@@ -86,11 +86,7 @@ fn read(ranks: &Ranks, collection: &Collection) -> Rank {
 }
 
 /// Adds the copies of a rank, and when it computed or communicated.
-fn tasks(
-    database: &rusqlite::Connection,
-    copies: &mut Vec<Span>,
-    busy: &mut Vec<Span>,
-) -> rusqlite::Result<()> {
+fn tasks(database: &Database, copies: &mut Vec<Span>, busy: &mut Vec<Span>) -> rusqlite::Result<()> {
     let (texts, done) = Texts::read(database);
     let mut computing = NumberSet::default();
     let infos =

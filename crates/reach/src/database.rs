@@ -1,10 +1,12 @@
 //! The vendor's databases: opened as files that nobody changes, read row by row, by columns that may be missing.
 
+use std::ops::Deref;
 use std::path::Path;
 
 use opscope_trace::NumberMap;
+use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OpenFlags, Row, Statement};
 use serde_json::Value;
 
 /// Has SQLite keep no account of the memory that it takes: the account has a lock, for which threads that read
@@ -18,11 +20,36 @@ pub unsafe fn keep_no_account_of_memory() {
     unsafe { rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
 }
 
+/// A database that is read.
+pub struct Database {
+    connection: Connection,
+    /// No table has more rows than the file has bytes: a damaged file can name its pages over and over.
+    most_rows: u64,
+    /// Whether all that it lists are tables with rows of their own, and indexes: no views, and nothing that a module
+    /// computes.
+    is_plain: bool,
+}
+
+impl Deref for Database {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+/// One of which nothing is known, such as one in memory.
+impl From<Connection> for Database {
+    fn from(connection: Connection) -> Self {
+        Self { connection, most_rows: i64::MAX as u64, is_plain: false }
+    }
+}
+
 /// Opens a database: no lock is taken, nothing is written beside it, and its views and triggers get no say.
 ///
 /// # Errors
 /// When it is no plain file, no database, or one that is too damaged to have tables.
-pub fn open(path: &Path) -> rusqlite::Result<Connection> {
+pub fn open(path: &Path) -> rusqlite::Result<Database> {
     open_telling(path).map(|(database, _)| database)
 }
 
@@ -31,30 +58,33 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
 ///
 /// # Errors
 /// As [`open()`].
-pub fn open_telling(path: &Path) -> rusqlite::Result<(Connection, Option<rusqlite::Error>)> {
+pub fn open_telling(path: &Path) -> rusqlite::Result<(Database, Option<rusqlite::Error>)> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // SQLite would wait for a pipe.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
+    let Some(file) = path.metadata().ok().filter(std::fs::Metadata::is_file) else {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
         return Err(rusqlite::Error::SqliteFailure(code, Some("this is no plain file".to_owned())));
-    }
-    let database = Connection::open_with_flags(uri(path), flags)?;
-    let settings = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;";
-    database.execute_batch(settings)?;
-    let list =
-        |it: &Connection| it.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    let (tables, damage) = match list(&database) {
-        Ok(tables) => (tables, None),
+    };
+    let connection = Connection::open_with_flags(uri(path), flags)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.execute_batch("PRAGMA cell_size_check = ON")?;
+    let list = |it: &Connection| {
+        let sql =
+            "SELECT count(*), total(type = 'view' OR type = 'table' AND rootpage = 0) FROM sqlite_schema";
+        it.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)))
+    };
+    let (count, is_plain, damage) = match list(&connection) {
+        Ok((count, others)) => (count, others == 0.0, None),
         Err(error) => {
             // SQLite refuses a file that is shorter than it says, unless it may repair it; then it reads what is there.
-            database.execute_batch("PRAGMA writable_schema = ON")?;
-            (list(&database)?, Some(error))
+            connection.execute_batch("PRAGMA query_only = ON; PRAGMA writable_schema = ON")?;
+            (list(&connection)?.0, false, Some(error))
         }
     };
-    match tables {
+    match count {
         0 => Err(rusqlite::Error::QueryReturnedNoRows),
-        _ => Ok((database, damage)),
+        _ => Ok((Database { connection, most_rows: file.len(), is_plain }, damage)),
     }
 }
 
@@ -82,17 +112,13 @@ fn uri(path: &Path) -> String {
 /// # Errors
 /// When SQLite can't go on; the rows before were handed on.
 pub fn each_row(
-    database: &Connection,
+    database: &Database,
     table: &str,
     columns: &[&str],
     mut row: impl FnMut(&Row<'_>),
 ) -> rusqlite::Result<()> {
-    let Some(select) = selection(database, table, columns, "")? else { return Ok(()) };
-    // A damaged file can name its pages over and over; no table has more rows than the file has bytes.
-    let pragma = |name: &str| database.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-    let most = pragma("page_count")?.saturating_mul(pragma("page_size")?);
-    let mut statement = database.prepare(&format!("{select} LIMIT {most}"))?;
-    let mut rows = statement.query([])?;
+    let Some(mut statement) = select(database, table, columns, ["", "LIMIT ?1"])? else { return Ok(()) };
+    let mut rows = statement.query([i64::try_from(database.most_rows).unwrap_or(i64::MAX)])?;
     while let Some(found) = rows.next()? {
         row(found);
     }
@@ -107,13 +133,12 @@ pub type RowRuns = Vec<(i64, i64)>;
 /// # Errors
 /// When SQLite can't go on; the rows before were handed on.
 pub fn each_row_number(
-    database: &Connection,
+    database: &Database,
     table: &str,
     column: &str,
     mut row: impl FnMut(i64, &Row<'_>),
 ) -> rusqlite::Result<()> {
-    let Some(select) = selection(database, table, &[column], "rowid, ")? else { return Ok(()) };
-    let mut statement = database.prepare(&select)?;
+    let Some(mut statement) = select(database, table, &[column], ["rowid, ", ""])? else { return Ok(()) };
     let mut rows = statement.query([])?;
     let mut last = i64::MIN;
     while let Some(found) = rows.next()? {
@@ -133,14 +158,14 @@ pub fn each_row_number(
 /// # Errors
 /// When SQLite can't go on; the rows before were handed on.
 pub fn each_row_of(
-    database: &Connection,
+    database: &Database,
     table: &str,
     columns: &[&str],
     runs: &RowRuns,
     mut row: impl FnMut(&Row<'_>),
 ) -> rusqlite::Result<()> {
-    let Some(select) = selection(database, table, columns, "")? else { return Ok(()) };
-    let mut statement = database.prepare(&format!("{select} WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3"))?;
+    let ends = ["", "WHERE rowid BETWEEN ?1 AND ?2 LIMIT ?3"];
+    let Some(mut statement) = select(database, table, columns, ends)? else { return Ok(()) };
     for (first, last) in runs {
         let most = last.saturating_sub(*first).saturating_add(1);
         let mut rows = statement.query([*first, *last, most])?;
@@ -151,14 +176,25 @@ pub fn each_row_of(
     Ok(())
 }
 
-/// The begin of a query of columns, behind `before`; those that the table lacks are NULL. `None` if there is no such
-/// table.
-fn selection(
-    database: &Connection,
+/// A query of columns of a table, with texts before them and behind it; columns that the table lacks are NULL. `None` if
+/// there is no such table.
+fn select<'d>(
+    database: &'d Database,
     table: &str,
     columns: &[&str],
-    before: &str,
-) -> rusqlite::Result<Option<String>> {
+    [before, behind]: [&str; 2],
+) -> rusqlite::Result<Option<Statement<'d>>> {
+    // In brackets, because some columns have names that mean something in SQL, such as `index`, and because in quotation
+    // marks a name that isn't there would be a text.
+    let query =
+        |columns: Vec<String>| format!("SELECT {before}{} FROM [{table}] {behind}", columns.join(", "));
+    let quoted = |name: &&str| format!("[{name}]");
+    // Nearly all databases have all that is asked for.
+    if database.is_plain
+        && let Ok(statement) = database.prepare(&query(columns.iter().map(quoted).collect()))
+    {
+        return Ok(Some(statement));
+    }
     let mut known = database.prepare_cached(
         "SELECT info.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS info \
          WHERE tables.name = ?1 AND tables.type = 'table' AND tables.rootpage > 0",
@@ -167,13 +203,11 @@ fn selection(
     if known.is_empty() {
         return Ok(None);
     }
-    // Some columns have names that mean something in SQL, such as `index`.
     let column = |name: &&str| match known.iter().any(|it| it == name) {
-        true => format!("\"{name}\""),
+        true => quoted(name),
         false => "NULL".to_owned(),
     };
-    let selected: Vec<String> = columns.iter().map(column).collect();
-    Ok(Some(format!("SELECT {before}{} FROM {table}", selected.join(", "))))
+    database.prepare(&query(columns.iter().map(column).collect())).map(Some)
 }
 
 /// A whole number, also if it is written as text or as a number with a fraction.
@@ -211,7 +245,7 @@ impl Texts {
     ///
     /// # Errors
     /// When the table breaks off.
-    pub fn read(database: &Connection) -> (Self, rusqlite::Result<()>) {
+    pub fn read(database: &Database) -> (Self, rusqlite::Result<()>) {
         let mut texts = NumberMap::default();
         let done = each_row(database, "STRING_IDS", &["id", "value"], |row| {
             if let Some(id) = whole(row, 0) {

@@ -3,9 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use opscope_reach::database::{Texts, each_row, whole};
+use opscope_reach::database::{Database, Texts, each_row, whole};
 use opscope_trace::NumberMap;
-use rusqlite::Connection;
 
 use super::Table;
 use crate::profile::Span;
@@ -42,7 +41,7 @@ impl Calls {
     ///
     /// # Errors
     /// When a table breaks off; what is before it was read.
-    pub fn read(&mut self, database: &Connection) -> rusqlite::Result<()> {
+    pub fn read(&mut self, database: &Database) -> rusqlite::Result<()> {
         let mut of_connection: NumberMap<i64, Times> = NumberMap::default();
         let tasks = each_row(database, "TASK", &["connectionId", "startNs", "endNs"], |row| {
             let (Some(connection), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2))

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use opscope_reach::database::{Texts, each_row, number, whole};
+use opscope_reach::database::{Database, Texts, each_row, number, whole};
 use opscope_trace::{NumberMap, NumberSet};
-use rusqlite::Connection;
 
 use super::Table;
 use crate::numbers::micros_text;
@@ -85,7 +84,7 @@ impl Kernels {
     ///
     /// # Errors
     /// When a table breaks off; what is before it was read.
-    pub fn read(&mut self, database: &Connection) -> rusqlite::Result<()> {
+    pub fn read(&mut self, database: &Database) -> rusqlite::Result<()> {
         let (texts, read) = Texts::read(database);
         self.texts = texts;
         self.has_state = has_column(database, "COMPUTE_TASK_INFO", "opState")?;
@@ -123,7 +122,7 @@ impl Kernels {
         read.and(abouts).and(parts).and(operators).and(tasks).and(counters)
     }
 
-    fn read_counters(&mut self, database: &Connection) -> rusqlite::Result<()> {
+    fn read_counters(&mut self, database: &Database) -> rusqlite::Result<()> {
         each_row(database, "TASK_PMU_INFO", &["globalTaskId", "name", "value"], |row| {
             let name = self.texts.get(whole(row, 1));
             let (Some(task), Some(value), false) = (whole(row, 0), number(row, 2), name.is_empty()) else {
@@ -240,14 +239,14 @@ impl Values {
     }
 }
 
-fn has_column(database: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+fn has_column(database: &Database, table: &str, column: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2)";
     database.query_row(sql, [table, column], |row| row.get(0))
 }
 
 /// Reads what operators are, by the numbers of their tasks.
 fn read_about(
-    database: &Connection,
+    database: &Database,
     table: &str,
     blocks: [&str; 2],
     abouts: &mut NumberMap<i64, About>,
@@ -263,7 +262,7 @@ fn read_about(
 }
 
 /// Reads operators that communicate, by their connections.
-fn read_communication(database: &Connection, all: &mut Vec<(i64, Kernel)>) -> rusqlite::Result<()> {
+fn read_communication(database: &Database, all: &mut Vec<(i64, Kernel)>) -> rusqlite::Result<()> {
     let columns = ["opName", "opType", "startNs", "endNs", "connectionId"];
     each_row(database, "COMMUNICATION_OP", &columns, |row| {
         let (Some(start), Some(end), Some(connection)) = (whole(row, 2), whole(row, 3), whole(row, 4)) else {
@@ -280,7 +279,7 @@ fn read_communication(database: &Connection, all: &mut Vec<(i64, Kernel)>) -> ru
 
 /// Hands on the tasks: number, connection, span and numbers.
 fn each_task(
-    database: &Connection,
+    database: &Database,
     mut take: impl FnMut(Option<i64>, Option<i64>, Span, [Option<i64>; NUMBERS.len()]),
 ) -> rusqlite::Result<()> {
     let mut columns = vec!["globalTaskId", "connectionId", "startNs", "endNs"];

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::found::Found;
 use super::metadata::{self, Group, Role, key_of_text};
 use super::result_texts;
-use crate::database::{self, RowRuns, each_row, each_row_number, text, whole};
+use crate::database::{self, Database, RowRuns, each_row, each_row_number, text, whole};
 use crate::error::{Loss, LossReason};
 use crate::read::{RESULT_TEXTS, Recording};
 
@@ -112,7 +112,7 @@ struct All {
 }
 
 impl All {
-    fn read(&mut self, database: &rusqlite::Connection) -> rusqlite::Result<()> {
+    fn read(&mut self, database: &Database) -> rusqlite::Result<()> {
         each_row(database, "ClusterBaseInfo", &["key", "value"], |row| {
             self.metadata.insert(text(row, 0).to_owned(), text(row, 1).into());
         })?;

@@ -30,8 +30,18 @@ pub fn is_profilers(name: &str) -> bool {
     PROFILERS.iter().any(|begin| name.starts_with(begin))
 }
 
+/// How much of a collection is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// All that tells whose it is.
+    Whole,
+    /// No database where names and texts tell the rank, its groups and a host: opening one takes as long as reading a
+    /// table.
+    NamesAndTexts,
+}
+
 /// Looks at a collection: its files, and who it says that it is.
-pub fn look_at(folder: &Path) -> Found {
+pub fn look_at(folder: &Path, depth: Depth) -> Found {
     let name = name_of(folder);
     let (worker, taken) = parts_of(&name);
     let (outputs, of_database) = outputs_of(&folder.join(RESULTS));
@@ -44,7 +54,9 @@ pub fn look_at(folder: &Path) -> Found {
     said.push(of_database);
     let mut of_files = json(&folder.join("profiler_metadata.json"), &mut found.losses);
     said.push(found.rank);
+    let is_told = said.iter().any(Option::is_some) && of_files.is_some() && !found.is_host_above;
     if let Some(path) = found.outputs.database.clone()
+        && (depth == Depth::Whole || !is_told)
         && let Ok(identity) = database::identity(&path)
     {
         if let Some(host) = identity.host {

@@ -28,6 +28,7 @@ use opscope_formats::input::have_same_content;
 use crate::error::{Loss, LossReason, ReachError};
 
 pub use cluster_results::{OfRank, Results, Rows};
+use collection::Depth;
 use found::Found;
 pub use metadata::{Group, Role, group_key, key_of_named, key_of_text, number as small_number};
 use search::Place;
@@ -206,6 +207,7 @@ pub fn holds_several(path: &Path) -> bool {
 pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
     discover_if(
         paths,
+        Depth::Whole,
         |_| true,
         |chosen| {
             let mut known = BTreeSet::new();
@@ -217,16 +219,17 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
 }
 
 /// As [`discover()`], of the folders that the vendor's tools take, also where some are of different jobs: for tables in
-/// which ranks only stand side by side.
+/// which ranks only stand side by side. The hosts and devices that databases tell may be missing.
 ///
 /// # Errors
 /// When a path names nothing or can't be listed, or there is no such folder.
 pub fn discover_of_any_job(paths: &[PathBuf]) -> Result<Discovery, ReachError> {
-    discover_if(paths, |place| matches!(place, Place::Collection(_)), |_| Ok(()))
+    discover_if(paths, Depth::NamesAndTexts, |place| matches!(place, Place::Collection(_)), |_| Ok(()))
 }
 
 fn discover_if(
     paths: &[PathBuf],
+    depth: Depth,
     is_wanted: impl Fn(&Place) -> bool,
     check: impl FnOnce(&BTreeMap<u32, Found>) -> Result<(), ReachError>,
 ) -> Result<Discovery, ReachError> {
@@ -240,7 +243,7 @@ fn discover_if(
         let none = if are_others { ReachError::NoFolders } else { ReachError::NoCollections };
         return Err(none(paths.first().cloned().unwrap_or_default()));
     }
-    let found = opscope_parallel::map(&places, look_at);
+    let found = opscope_parallel::map(&places, |place| look_at(place, depth));
     let mut discovery = Discovery::default();
     let found = found.into_iter().flatten().collect();
     let (chosen, unused) = one_of_each_rank(found, &mut discovery.losses)?;
@@ -303,9 +306,9 @@ fn collection_of(rank: u32, one: Found, shared: &mut collected::Shared) -> Colle
 }
 
 /// Looks at a place: who is there.
-fn look_at(place: &Place) -> Vec<Found> {
+fn look_at(place: &Place, depth: Depth) -> Vec<Found> {
     match place {
-        Place::Collection(folder) => vec![collection::look_at(folder)],
+        Place::Collection(folder) => vec![collection::look_at(folder, depth)],
         Place::Raw(folder) => raw::look_at(folder),
         Place::Database(path) => profile::look_at_database(path),
         Place::Timeline(path) => vec![profile::look_at_timeline(path)],

@@ -1,10 +1,9 @@
 //! Properties of a rank and its collectives that only sets keep: nothing is judged by them.
 
 use opscope_trace::NumberMap;
-use rusqlite::Connection;
 
 use super::from_text::{Times, named_operation};
-use crate::database::{Texts, each_row, number, open, text, whole};
+use crate::database::{Database, Texts, each_row, number, open, text, whole};
 use crate::discover::{Collection, key_of_text};
 use crate::json_tree::each_value;
 use crate::rows::{CollectiveRow, CollectiveType, sequence_of};
@@ -99,7 +98,7 @@ pub fn details(collection: &Collection) -> Details {
 }
 
 /// Types and algorithms.
-fn of_profile(database: &Connection, details: &mut Details) -> rusqlite::Result<()> {
+fn of_profile(database: &Database, details: &mut Details) -> rusqlite::Result<()> {
     let (texts, _) = Texts::read(database);
     let mut types = NumberMap::default();
     each_row(database, "ENUM_HCCL_DATA_TYPE", &["id", "name"], |row| {
@@ -122,7 +121,7 @@ fn of_profile(database: &Connection, details: &mut Details) -> rusqlite::Result<
 }
 
 /// Times of the vendor's analysis.
-fn of_analysis(database: &Connection, details: &mut Details) -> rusqlite::Result<()> {
+fn of_analysis(database: &Database, details: &mut Details) -> rusqlite::Result<()> {
     let columns = [
         "hccl_op_name",
         "group_name",

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use opscope_trace::{NumberMap, NumberSet};
-use rusqlite::Connection;
 
 use super::{Recording, StatedStep};
 use crate::clocks::median;
-use crate::database::{Texts, each_row, number, open_telling, text, whole};
+use crate::database::{Database, Texts, each_row, number, open_telling, text, whole};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport};
@@ -51,7 +50,7 @@ fn or_damage(broken: Vec<rusqlite::Error>, damage: Option<rusqlite::Error>) -> V
 }
 
 /// Reads `ascend_pytorch_profiler_N.db`; returns why tables broke off.
-fn read_profile(database: &Connection, recording: &mut Recording) -> Vec<rusqlite::Error> {
+fn read_profile(database: &Database, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     let (texts, done) = Texts::read(database);
     errors.extend(done.err());
@@ -91,7 +90,7 @@ fn read_profile(database: &Connection, recording: &mut Recording) -> Vec<rusqlit
 }
 
 /// Reads `COMMUNICATION_OP`, and of sends and receives the other side.
-fn read_collectives(database: &Connection, texts: &Texts, recording: &mut Recording) -> Vec<rusqlite::Error> {
+fn read_collectives(database: &Database, texts: &Texts, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     let mut places = NumberMap::default();
     let mut keys = NumberMap::default();
@@ -132,7 +131,7 @@ fn read_collectives(database: &Connection, texts: &Texts, recording: &mut Record
 }
 
 /// Reads `analysis.db`; returns why tables broke off.
-fn read_analysis(database: &Connection, recording: &mut Recording) -> Vec<rusqlite::Error> {
+fn read_analysis(database: &Database, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
     let had_none = recording.steps.is_empty();
     let done = each_row(database, "StepTraceTime", &STEP_COLUMNS, |row| {

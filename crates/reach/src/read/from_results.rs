@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-
 use super::Recording;
 use super::from_database::{LINK_COLUMNS, STEP_COLUMNS, enter_link, enter_time, stated, time_columns};
-use crate::database::{each_row_of, open, text, whole};
+use crate::database::{Database, each_row_of, open, text, whole};
 use crate::discover::{Collection, OfRank, Results, Rows};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveType, LinkRow};
@@ -67,7 +65,7 @@ fn is_placed(results: &Results, link: &mut LinkRow) -> bool {
     places.iter().all(Option::is_some)
 }
 
-fn read_steps(database: &Connection, rows: &Rows, recording: &mut Recording) -> rusqlite::Result<()> {
+fn read_steps(database: &Database, rows: &Rows, recording: &mut Recording) -> rusqlite::Result<()> {
     let columns = [&STEP_COLUMNS[..], &["type"]].concat();
     each_row_of(database, "ClusterStepTraceTime", &columns, &rows.steps, |row| {
         let step = whole(row, 0).and_then(|step| i32::try_from(step).ok());
@@ -77,7 +75,7 @@ fn read_steps(database: &Connection, rows: &Rows, recording: &mut Recording) -> 
     })
 }
 
-fn read_times(database: &Connection, rows: &Rows, recording: &mut Recording) -> rusqlite::Result<()> {
+fn read_times(database: &Database, rows: &Rows, recording: &mut Recording) -> rusqlite::Result<()> {
     let columns = time_columns("elapsed_time");
     each_row_of(database, "ClusterCommunicationTime", &columns, &rows.times, |row| {
         // The table's sums over all operations of a kind have no number.
@@ -89,7 +87,7 @@ fn read_times(database: &Connection, rows: &Rows, recording: &mut Recording) -> 
 
 /// Reads the links from the rank; the table has each once, from one rank of the run to another.
 fn read_matrix(
-    database: &Connection,
+    database: &Database,
     results: &Results,
     rows: &Rows,
     recording: &mut Recording,

@@ -10,7 +10,7 @@ use opscope_trace::NumberMap;
 use super::from_text::{column, computes};
 use super::from_trace::{Launches, host_of};
 use crate::clocks::median;
-use crate::database::{Texts, each_row, number, open, whole};
+use crate::database::{Database, Texts, each_row, number, open, whole};
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
 
@@ -314,11 +314,7 @@ pub fn is_of_experts(op_type: &str) -> bool {
 }
 
 /// Hands on what a database has; returns why what tells of the host breaks off.
-fn from_database(
-    database: &rusqlite::Connection,
-    work: &mut dyn Work,
-    operators: &mut u64,
-) -> Option<rusqlite::Error> {
+fn from_database(database: &Database, work: &mut dyn Work, operators: &mut u64) -> Option<rusqlite::Error> {
     let (texts, _) = Texts::read(database);
     let (launches, broken) = launches(database);
     // Breaking off is no reason to have nothing.
@@ -336,11 +332,7 @@ fn from_database(
 }
 
 /// Hands on frequencies and marks.
-fn marks_of_database(
-    database: &rusqlite::Connection,
-    texts: &Texts,
-    work: &mut dyn Work,
-) -> rusqlite::Result<()> {
+fn marks_of_database(database: &Database, texts: &Texts, work: &mut dyn Work) -> rusqlite::Result<()> {
     each_row(database, "AICORE_FREQ", &["timestampNs", "freq"], |row| {
         if let (Some(time), Some(megahertz)) = (whole(row, 0), number(row, 1)) {
             work.frequency(time, megahertz);
@@ -356,7 +348,7 @@ fn marks_of_database(
 
 /// Hands on the device's tasks.
 fn tasks_of_database(
-    database: &rusqlite::Connection,
+    database: &Database,
     texts: &Texts,
     launches: &NumberMap<i64, i64>,
     work: &mut dyn Work,
@@ -399,7 +391,7 @@ fn tasks_of_database(
 
 /// The ends of the host's calls by which tasks are launched, by their connections, and why they break off; of several
 /// calls within one another, that of the last.
-fn launches(database: &rusqlite::Connection) -> (NumberMap<i64, i64>, Option<rusqlite::Error>) {
+fn launches(database: &Database) -> (NumberMap<i64, i64>, Option<rusqlite::Error>) {
     let mut launches = NumberMap::default();
     let done = each_row(database, "CANN_API", &["connectionId", "endNs"], |row| {
         if let (Some(connection), Some(end)) = (whole(row, 0), whole(row, 1)) {
