@@ -305,6 +305,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_column_that_is_not_there_is_null_and_a_view_has_no_rows() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let found = |name: &str, sql: &str| {
+            let path = folder.path().join(name);
+            Connection::open(&path).and_then(|database| database.execute_batch(sql)).expect("a new database");
+            let database = open(&path).expect("a database");
+            let mut rows = Vec::new();
+            for table in ["CALLS", "LOOK", "NONE"] {
+                let take = |row: &Row<'_>| {
+                    rows.push(format!("{table} {:?} {:?} {:?}", whole(row, 0), text(row, 1), whole(row, 2)));
+                };
+                each_row(&database, table, &["index", "name", "absent"], take).expect("readable rows");
+            }
+            (database.is_plain, rows)
+        };
+        let tables = "CREATE TABLE CALLS (\"index\", name); INSERT INTO CALLS VALUES (7, 'a'), (8, NULL);";
+        let expected = ["CALLS Some(7) \"a\" None", "CALLS Some(8) \"\" None"].map(str::to_owned);
+        assert_eq!(found("plain.db", tables), (true, expected.to_vec()));
+        let views = format!("{tables} CREATE VIEW LOOK AS SELECT 1 AS \"index\", 'b' AS name, 2 AS absent;");
+        assert_eq!(found("views.db", &views), (false, expected.to_vec()));
+    }
+
+    #[test]
     fn a_database_that_is_cut_anywhere_is_refused_or_told() {
         const PAGE: usize = 4096;
         let folder = tempfile::tempdir().expect("a temporary folder");
