@@ -12,6 +12,14 @@ fn made(place: &Place, name: &str, seed: &str, words: &[&str]) -> String {
     format!("{name}/cluster_8_ranks_seed_{seed}/db")
 }
 
+/// A simulated run of as many ranks as the words say.
+fn made_so(place: &Place, name: &str, seed: &str, form: &str, words: &[&str]) -> String {
+    let common = ["sample", "cluster", "-o", name, "--seed", seed, "--format", form];
+    place.done(&[&common, words].concat());
+    let made = std::fs::read_dir(place.path(name)).unwrap().next().unwrap().unwrap().file_name();
+    format!("{name}/{}/{form}", made.to_str().unwrap())
+}
+
 /// The time that all ranks wait, by the kind of collective.
 fn waiting(place: &Place, run: &str, ranks: f64) -> Vec<(String, f64)> {
     let told = place.done(&["cluster", "comm", run, "--json"]).json();
@@ -185,4 +193,50 @@ fn a_rank_that_tells_no_steps_of_a_run_of_one_has_that_of_the_others() {
     let (untold, losses) = told(&place, &run);
     assert_alike(&whole, &untold);
     assert_eq!(losses, ["steps_of_others"]);
+}
+
+#[test]
+fn a_step_of_which_a_rank_lost_a_collective_is_left_out_for_it_and_names_nobody() {
+    let place = Place::new();
+    let more = ["--ranks", "16", "--devices-per-host", "4", "--steps", "3", "--fault", "none"];
+    let run = made_so(&place, "cut", "5", "text", &[&more[..], &["--damage", "cut=12"]].concat());
+    let (suspects, losses) = told(&place, &run);
+    assert_eq!(suspects, []);
+    assert!(losses.iter().any(|loss| loss == "lacks_collectives"), "{losses:?}");
+}
+
+#[test]
+fn a_rank_of_which_only_the_links_are_left_hides_nobody() {
+    let place = Place::new();
+    let fault = ["--ranks", "16", "--devices-per-host", "4", "--steps", "3", "--fault", "ai-cpu=5"];
+    let whole = told(&place, &made_so(&place, "whole", "5", "db", &fault)).0;
+    let damage = [&fault[..], &["--damage", "cut=6", "--damage", "empty=7"]].concat();
+    let damaged = told(&place, &made_so(&place, "damaged", "5", "db", &damage)).0;
+    let ([(name, known)], [(found, saves)]) = (&whole[..], &damaged[..]) else {
+        panic!("{whole:?} and {damaged:?}")
+    };
+    assert_eq!(name, found);
+    assert!((saves / known - 1.0).abs() < 0.05, "{saves} ms, and {known} of the whole run");
+}
+
+#[test]
+fn ranks_of_a_host_that_are_slow_for_different_reasons_are_named_each_by_itself() {
+    let place = Place::new();
+    let faults = ["--fault", "host-bound=8:150us", "--fault", "low-frequency=11:1.6", "--steps", "4"];
+    let layout = ["--layout", "tp=1,pp=1,dp=16,ep=4", "--devices-per-host", "4", "--microbatches", "6"];
+    let run = made_so(&place, "two", "18", "db", &[&faults[..], &layout].concat());
+    let names: Vec<String> = told(&place, &run).0.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["rank 8 (host2:0)", "rank 11 (host2:3)"]);
+}
+
+#[test]
+fn one_of_several_ranks_that_were_not_recorded_is_named_where_others_wait_for_them_together() {
+    let place = Place::new();
+    let more = ["--ranks", "16", "--devices-per-host", "4", "--steps", "3", "--fault", "ai-cpu=10"];
+    let missing = ["--damage", "missing=10", "--damage", "missing=8"];
+    let suspects = told(&place, &made_so(&place, "pair", "319", "db", &[&more[..], &missing].concat())).0;
+    let [(name, saves)] = &suspects[..] else { panic!("{suspects:?}") };
+    assert_eq!(name, "one of ranks 8, 10 (not recorded)");
+    // The truth about all ranks.
+    assert!((saves / 47.5 - 1.0).abs() < 0.1, "{saves} ms");
 }

@@ -368,7 +368,7 @@ fn nearest(history: &[Ended], end: f64, arrival: f64) -> Option<Ended> {
 
 /// The members of a collective whose parts weren't recorded, by their numbers; none where nothing tells who they are, or
 /// there are so many that any of them may have been the last.
-fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
+pub fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
     let group = &run.groups[instance.group as usize];
     let mut seen: Vec<u32> =
         run.events_of(instance).map(|part| run.ranks[part.rank as usize].number).collect();

@@ -1,14 +1,16 @@
-//! Steps of which a rank lost most of its collectives.
+//! Steps of which a rank lost collectives.
 //!
 //! Of a file that is cut, or from which records are missing, a step may be left in part. Its gaps look like the rank's
-//! own work, so that it would seem to hold up the others; the step is left out for that rank instead.
+//! own work, so that it would seem to hold up the others; the step is left out for that rank instead. Most of a step is
+//! missed before collectives are matched; single ones are by then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::absent::missing;
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
 use crate::rows::StepsOrigin;
-use crate::run::{Event, Run};
+use crate::run::{Event, Rank, Run};
 
 /// The share of what other ranks have that a step must have at least.
 const LEAST: f64 = 0.5;
@@ -28,6 +30,47 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
         run.ranks[rank as usize].cut_steps.push(step);
     }
     losses
+}
+
+/// Leaves out the steps of ranks that lack any of the collectives which others have; returns them as losses. A rank that
+/// lacks as many in each of its steps is kept: it doesn't record these.
+pub fn leave_out_lacking(run: &mut Run) -> Vec<Loss> {
+    let lacking = lacking(run);
+    let mut left = BTreeSet::new();
+    for (rank, counts) in &lacking {
+        let steps = run.ranks[*rank as usize].steps.len();
+        let (least, most) = (counts.values().min(), counts.values().max());
+        if counts.len() < steps || steps < 2 || least != most {
+            left.extend(counts.keys().map(|step| (*rank, *step)));
+        }
+    }
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let losses = losses(run, &left, LossReason::LacksCollectives);
+    run.leave_out(&left);
+    for (rank, step) in left {
+        run.ranks[rank as usize].cut_steps.push(step);
+    }
+    losses
+}
+
+/// By rank, which is given by its index, and step, the number of others' collectives that it lacks.
+fn lacking(run: &Run) -> BTreeMap<u32, BTreeMap<i32, u32>> {
+    let mut found: BTreeMap<u32, BTreeMap<i32, u32>> = BTreeMap::new();
+    for instance in run.instances.iter().filter(|instance| !instance.is_complete()) {
+        let step = run.first_of(instance).step;
+        let recorded = missing(run, instance).into_iter().filter_map(|number| run.rank_of(number));
+        for rank in recorded.filter(|rank| has_step(&run.ranks[*rank], step)) {
+            *found.entry(rank as u32).or_default().entry(step).or_default() += 1;
+        }
+    }
+    found
+}
+
+fn has_step(rank: &Rank, step: i32) -> bool {
+    let is_told = rank.origin != StepsOrigin::Whole && !rank.events.is_empty();
+    is_told && rank.steps.iter().any(|it| it.step == step)
 }
 
 /// The ranks, by their indices, with the steps of which they have too little.

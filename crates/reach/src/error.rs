@@ -145,6 +145,8 @@ pub enum LossReason {
     StepsApart,
     /// A step of which the rank has less than half of what others have is left out for it.
     CutStep,
+    /// A step of which the rank lacks some of the collectives that others have is left out for it.
+    LacksCollectives,
     /// A step that fewer than half of the ranks recorded is left out.
     StepOfFew,
     /// A rank lacks steps that most ranks have.
@@ -179,6 +181,7 @@ impl LossReason {
             | Self::StrangerLeftOut
             | Self::StepsApart
             | Self::CutStep
+            | Self::LacksCollectives
             | Self::StepOfFew
             | Self::LostOperators
             | Self::UnknownComputing => "lost",
@@ -197,7 +200,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 28] = [
+    const ALL: [Self; 29] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -217,6 +220,7 @@ impl LossReason {
         Self::StepsOfOthers,
         Self::StepsApart,
         Self::CutStep,
+        Self::LacksCollectives,
         Self::StepOfFew,
         Self::LacksSteps,
         Self::LostOperators,
@@ -250,6 +254,7 @@ impl LossReason {
             Self::StepsOfOthers => "steps_of_others",
             Self::StepsApart => "steps_apart",
             Self::CutStep => "cut_step",
+            Self::LacksCollectives => "lacks_collectives",
             Self::StepOfFew => "step_of_few",
             Self::LacksSteps => "lacks_steps",
             Self::LostOperators => "lost_operators",
@@ -304,6 +309,9 @@ impl LossReason {
                  may be wrong"
             }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
+            Self::LacksCollectives => {
+                "lacks some of the collectives that others have in it; left out for this rank"
+            }
             Self::StepOfFew => "steps that fewer than half of the ranks recorded; left out",
             Self::SlowToUnrecorded => {
                 "slower than its like; its receiver wasn't recorded, so that what it costs isn't known"

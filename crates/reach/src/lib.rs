@@ -362,6 +362,11 @@ pub fn examine_profiles(
         matching::tie(&mut run);
     }
     losses.extend(uneven);
+    let lacking = cut_steps::leave_out_lacking(&mut run);
+    if !lacking.is_empty() {
+        matching::tie(&mut run);
+    }
+    losses.extend(lacking);
     let clocks = clocks::align(&run);
     let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
     matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));

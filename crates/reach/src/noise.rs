@@ -23,9 +23,23 @@ pub fn interval(of_steps: &[f64]) -> Option<(f64, f64)> {
     Some((means[DRAWS / 40], means[DRAWS - 1 - DRAWS / 40]))
 }
 
+/// Whether the figure of a step stands out by itself, where `least` is what stands out in a mean step.
+pub fn is_plain(of_step: f64, least: f64) -> bool {
+    /// How many times as much.
+    const MORE: f64 = 5.0;
+    of_step > MORE * least
+}
+
+/// Whether the figures that stand out by themselves are nearly all that there is in all steps.
+pub fn is_of_a_few(of_steps: &[f64], least: f64) -> bool {
+    const NEARLY_ALL: f64 = 0.8;
+    let plain: f64 = of_steps.iter().filter(|it| is_plain(**it, least)).sum();
+    plain > NEARLY_ALL * of_steps.iter().map(|it| it.abs()).sum::<f64>()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::interval;
+    use super::{interval, is_of_a_few};
 
     #[test]
     fn an_interval_holds_the_mean_and_narrows_with_steps() {
@@ -35,5 +49,12 @@ mod tests {
         let (low, high) = interval(&many).unwrap();
         assert!(high - low < 0.3, "{low} {high}");
         assert_eq!(interval(&[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn a_few_steps_that_stand_out_are_told_from_many_that_differ() {
+        assert!(is_of_a_few(&[0.02, 0.0, 0.06, 0.0, -0.1, 46.6], 1.0));
+        assert!(!is_of_a_few(&[4.0, -4.0, 3.0, -3.0, 6.0, 0.0], 1.0), "noise of all steps");
+        assert!(!is_of_a_few(&[0.0, 4.0, 0.0], 1.0) && !is_of_a_few(&[0.0; 4], 1.0));
     }
 }

@@ -198,7 +198,32 @@ fn tail_classes(run: &Run, occurrence: &[u32]) -> Column<TailClass> {
         let role = run.groups[instance.group as usize].role;
         (role, kind, size, instance.members, hosts.len())
     };
-    run.instances.iter().map(class).collect()
+    let mut classes: Column<TailClass> = run.instances.iter().map(class).collect();
+    take_sizes_of_alike(run, occurrence, &mut classes);
+    classes
+}
+
+/// Gives transfers whose amount the profiles don't tell that of others of the same place in a step, where all of those
+/// carry as much: by themselves they would have no like.
+fn take_sizes_of_alike(run: &Run, occurrence: &[u32], classes: &mut Column<TailClass>) {
+    if classes.iter().all(|class| matches!(class.2, Size::Known(_))) {
+        return;
+    }
+    let ordinal = |instance: &Instance| run.parts_of(instance).first().map(|part| occurrence[*part as usize]);
+    let mut known: BTreeMap<(Role, CollectiveType, u32, Option<u32>), Option<Size>> = BTreeMap::new();
+    for (instance, (role, kind, size, members, _)) in run.instances.iter().zip(classes.iter()) {
+        if let Size::Known(_) = size {
+            let of_place = known.entry((*role, *kind, *members, ordinal(instance))).or_insert(Some(*size));
+            *of_place = of_place.filter(|known| known == size);
+        }
+    }
+    for (instance, (role, kind, size, members, _)) in run.instances.iter().zip(classes.iter_mut()) {
+        if let (Size::Unknown(_), Some(Some(known))) =
+            (*size, known.get(&(*role, *kind, *members, ordinal(instance))))
+        {
+            *size = *known;
+        }
+    }
 }
 
 /// The lengths of transfers of one class, and the groups that they are of.

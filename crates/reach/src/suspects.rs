@@ -108,6 +108,9 @@ pub struct Suspect {
     pub saves_by_step_ns: Vec<f64>,
     /// The interval of 95 % of that, over the steps; `None` of fewer than three.
     pub interval_ns: Option<(f64, f64)>,
+    /// The steps that would save nearly all of it, where the interval tells nothing because others hardly save
+    /// anything.
+    pub only_in: Vec<i32>,
     /// Its cost to a step in an otherwise healthy run, in nanoseconds.
     pub alone_ns: f64,
     /// The first step in which it exceeds its peers.
@@ -154,6 +157,7 @@ pub const LARGEST_ERROR: f64 = 0.02;
 pub fn find(run: &Run, peers: &Peers, trial: &Trial<'_>) -> Costs {
     let mut suspects = candidates(run, peers);
     trial.judge(&mut suspects);
+    add_all_unrecorded(trial, &mut suspects);
     suspects.retain(|it| trial.is_told(it));
     let unseen = unseen(run, &trial.unchanged);
     Costs {
@@ -241,8 +245,21 @@ impl<'r> Trial<'r> {
             suspect.alone_ns = mean(&known(&alone)) - mean(&known(&self.healthy));
             suspect.interval_ns = noise::interval(&saves);
             let half_width = suspect.interval_ns.map_or(0.0, |(low, high)| (high - low) / 2.0);
-            suspect.is_named = self.is_sound() && suspect.saves_ns > self.least.max(half_width);
+            let stands_out = suspect.saves_ns > half_width;
+            suspect.only_in = if stands_out { Vec::new() } else { self.plain_steps(suspect, &saves) };
+            let is_plain = stands_out || !suspect.only_in.is_empty();
+            suspect.is_named = self.is_sound() && suspect.saves_ns > self.least && is_plain;
         }
+    }
+
+    /// The few steps that would save nearly all that a suspect costs, of which each stands out by itself; `saves` has the
+    /// savings of the steps in which it was recorded.
+    fn plain_steps(&self, suspect: &Suspect, saves: &[f64]) -> Vec<i32> {
+        if !noise::is_of_a_few(saves, self.least) {
+            return Vec::new();
+        }
+        let of_steps = self.steps.iter().zip(&suspect.saves_by_step_ns);
+        of_steps.filter(|(_, saves)| noise::is_plain(**saves, self.least)).map(|(step, _)| *step).collect()
     }
 
     /// The values of those steps in which somebody was recorded: a step that a rank lacks tells nothing of what the rank
@@ -404,6 +421,7 @@ pub fn suspect(who: Who, excess_ns: f64, since: i32, is_weak: bool) -> Suspect {
         saves_ns: 0.0,
         saves_by_step_ns: Vec::new(),
         interval_ns: None,
+        only_in: Vec::new(),
         alone_ns: 0.0,
         since,
         is_named: false,
@@ -494,6 +512,34 @@ fn unrecorded(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     found.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.truncate(MOST / 4);
     found
+}
+
+/// Adds all ranks that weren't recorded as one suspect, where others wait for several of them, or for one in several
+/// groups, so that none costs by itself what they do together. The others are no suspects then.
+fn add_all_unrecorded(trial: &Trial<'_>, suspects: &mut Vec<Suspect>) {
+    let parts: Vec<&Suspect> =
+        suspects.iter().filter(|it| matches!(it.who, Who::Unrecorded(_)) && it.excess_ns > 0.0).collect();
+    if parts.len() < 2 {
+        return;
+    }
+    let (mut ranks, mut groups) = (BTreeSet::new(), BTreeSet::new());
+    for part in &parts {
+        if let Who::Unrecorded(it) = &part.who {
+            ranks.extend(it.ranks.iter().copied());
+            groups.extend(it.groups.iter().copied());
+        }
+    }
+    let who = Unrecorded { ranks: ranks.into_iter().collect(), groups: groups.into_iter().collect() };
+    let excess = parts.iter().map(|it| it.excess_ns).sum();
+    let since = parts.iter().map(|it| it.since).min().unwrap_or(0);
+    let by_themselves: f64 = parts.iter().filter(|it| it.is_named).map(|it| it.saves_ns).sum();
+    let mut all = [suspect(Who::Unrecorded(who), excess, since, false)];
+    trial.judge(&mut all);
+    let [all] = all;
+    if all.is_named && by_themselves < 0.5 * all.saves_ns {
+        suspects.retain(|it| !matches!(it.who, Who::Unrecorded(_)));
+        suspects.push(all);
+    }
 }
 
 /// The time by which groups wait longer for their absent members than is typical, in nanoseconds, by group.

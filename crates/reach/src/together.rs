@@ -2,6 +2,7 @@
 //! them the others still hold the run up, so that none costs anything by itself.
 
 use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
 
 use opscope_formats::reading::Stop;
 
@@ -47,7 +48,7 @@ impl Ranks<'_> {
     /// Judges candidates and adds those that tell more than their ranks do.
     fn add(&self, candidates: Vec<Suspect>, told: &mut Told) {
         for candidate in self.hiding(candidates, told) {
-            let evidence = self.evidence(&candidate, told);
+            let Some(evidence) = self.evidence(&candidate, told) else { continue };
             let workers = candidate.who.workers(self.run);
             for (it, _) in told.iter_mut() {
                 it.is_within |= !it.is_named && is_one_of(&it.who, &workers);
@@ -70,23 +71,34 @@ impl Ranks<'_> {
     }
 
     /// The evidence against several ranks: that against the one with the largest excess, which of an operator is one
-    /// that it explains.
-    fn evidence(&self, candidate: &Suspect, told: &Told) -> Evidence {
+    /// that it explains. A host is no reason where most of its ranks aren't slow for one and the same: none, then.
+    fn evidence(&self, candidate: &Suspect, told: &Told) -> Option<Evidence> {
         let known = |rank: usize| told.iter().find(|(it, _)| it.who == Who::Rank(rank)).map(|(_, it)| it);
-        let is_typical = |rank: &usize| match &candidate.who {
-            Who::Operator(operator, _) => known(*rank).and_then(deciding_operator) == Some(operator),
-            _ => true,
+        let explained = |rank: usize| {
+            let explain = || explain(self.run, self.peers, self.operators, &self.excess[rank]);
+            known(rank).cloned().unwrap_or_else(explain)
         };
-        let excess = |rank: &usize| self.excess[*rank].excess_ns;
         let workers = candidate.who.workers(self.run);
-        let slow_ranks = Some(workers.iter().filter(|rank| self.is_slow(**rank)).count());
-        let workers = workers.into_iter().filter(is_typical);
-        let Some(worst) = workers.max_by(|a, b| excess(a).total_cmp(&excess(b))) else {
-            return Evidence::default();
+        let excess = |rank: &usize| self.excess[*rank].excess_ns;
+        let worst = |ranks: &[usize]| ranks.iter().copied().max_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let slow: Vec<usize> = workers.iter().copied().filter(|rank| self.is_slow(*rank)).collect();
+        let (worst, slow_ranks) = match &candidate.who {
+            Who::Operator(operator, _) => {
+                let is_typical = |rank: &usize| known(*rank).and_then(deciding_operator) == Some(operator);
+                let typical: Vec<usize> = workers.iter().copied().filter(is_typical).collect();
+                (worst(&typical), slow.len())
+            }
+            _ => {
+                let alike = of_one_reason(&slow, |rank| explained(rank));
+                if alike.len() < 2 || 2 * alike.len() <= workers.len() {
+                    return None;
+                }
+                (worst(&alike), alike.len())
+            }
         };
-        let explained = || explain(self.run, self.peers, self.operators, &self.excess[worst]);
-        let evidence = known(worst).cloned().unwrap_or_else(explained);
-        Evidence { of_rank: Some(self.run.ranks[worst].number), slow_ranks, ..evidence }
+        let Some(worst) = worst else { return Some(Evidence::default()) };
+        let of_rank = Some(self.run.ranks[worst].number);
+        Some(Evidence { of_rank, slow_ranks: Some(slow_ranks), ..explained(worst) })
     }
 
     /// Whether a rank's own work exceeds that of its peers by what would stand out.
@@ -181,6 +193,18 @@ impl Ranks<'_> {
         ranks.sort_unstable();
         (who(&ranks), ranks)
     }
+}
+
+/// The most of some ranks whose first reason is of one kind.
+fn of_one_reason(ranks: &[usize], explained: impl Fn(usize) -> Evidence + Sync) -> Vec<usize> {
+    let evidence = opscope_parallel::map(ranks, |rank| explained(*rank));
+    let kinds: Vec<Option<Discriminant<Cause>>> =
+        evidence.iter().map(|it| it.causes.first().map(|it| discriminant(&it.cause))).collect();
+    let alike = |kind: &Option<Discriminant<Cause>>| -> Vec<usize> {
+        let of_kind = ranks.iter().zip(&kinds).filter(|(_, other)| *other == kind);
+        of_kind.map(|(rank, _)| *rank).collect()
+    };
+    kinds.iter().map(alike).max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// The candidates with the largest excess.

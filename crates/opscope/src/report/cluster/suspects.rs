@@ -228,9 +228,8 @@ pub fn cells(findings: &Findings, index: usize, asked: Asked) -> [String; 6] {
     let suspect = &findings.costs.suspects[index];
     let mut why = of_several(findings, index) + &sentence(&findings.evidence[index]);
     let is_named = asked.is_named(findings, suspect);
-    // In one step it may cost nothing because nothing was wrong.
-    if !is_named && asked.step.is_none() {
-        why.push_str(word("; hidden by others"));
+    if asked.step.is_none() {
+        why.push_str(&in_which_steps(findings, suspect));
     }
     if suspect.is_weak {
         why.push_str(word("; it has too few peers for certainty"));
@@ -243,6 +242,20 @@ pub fn cells(findings: &Findings, index: usize, asked: Asked) -> [String; 6] {
         say!("step {}", suspect.since),
         why,
     ]
+}
+
+/// The steps in which a suspect costs something, where these are few, or why it has no number.
+fn in_which_steps(findings: &Findings, suspect: &Suspect) -> String {
+    let all = findings.run.steps().len();
+    match suspect.only_in[..] {
+        [] if suspect.is_named => String::new(),
+        [] if suspect.saves_ns > findings.costs.noise_ns => {
+            word("; that differs too much from step to step to be sure").to_owned()
+        }
+        [] => word("; hidden by others").to_owned(),
+        [step] => say!("; in step {step} alone, of {all} steps"),
+        [first, ..] => say!("; in {} of {all} steps alone, the first of them {first}", suspect.only_in.len()),
+    }
 }
 
 /// A suspect's name in the language that is spoken.
@@ -510,6 +523,7 @@ pub fn suspect_json(findings: &Findings, index: usize) -> Value {
         "saves_by_step_ns": suspect.saves_by_step_ns.iter().map(|it| whole(*it)).collect::<Vec<_>>(),
         "low_ns": suspect.interval_ns.map(|it| whole(it.0)),
         "high_ns": suspect.interval_ns.map(|it| whole(it.1)),
+        "only_in_steps": suspect.only_in,
         "alone_ns": whole(suspect.alone_ns),
         "excess_ns": whole(suspect.excess_ns),
         "since_step": suspect.since,

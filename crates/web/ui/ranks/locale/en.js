@@ -217,6 +217,7 @@ export const en = {
   loss_steps_of_others: "steps as the ranks have them with which it shares collectives",
   loss_steps_apart: "steps end much farther apart than they are long; costs may be wrong",
   loss_cut_step: "has less than half of the collectives that others have; left out for this rank",
+  loss_lacks_collectives: "lacks some of the collectives that others have in it; left out for this rank",
   loss_inferred_steps: "steps that were inferred, from the period in which its collectives come again; the profile tells none",
   loss_named_steps: "steps whose numbers its collectives tell; where they begin and end is inferred",
   loss_no_steps: "tells no steps; the whole recording counts as one",

@@ -217,6 +217,7 @@ export const zh = {
   loss_steps_of_others: "step 取自与其共同参与集合通信的其他 rank",
   loss_steps_apart: "各 step 结束时刻的间隔远大于 step 时长；代价可能有误",
   loss_cut_step: "集合通信不足其他 rank 的一半；该 rank 不计入此 step",
+  loss_lacks_collectives: "缺少其他 rank 在此 step 中的部分集合通信；该 rank 不计入此 step",
   loss_inferred_steps: "推断的 step，依据其集合通信重复的周期；性能数据没有 step 信息",
   loss_named_steps: "仅由集合通信得知编号的 step；起止时刻为推断",
   loss_no_steps: "没有 step 信息；整个采集算作一个 step",
