@@ -17,6 +17,7 @@ mod group;
 mod nests;
 mod node_names;
 mod noise;
+mod scopes;
 mod side;
 mod sources;
 mod spans;
@@ -315,3 +316,5 @@ fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanosecon
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_engines;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use opscope_advise::nodes_behind;
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
-use opscope_model::{Bindings, Model, NodeId, Pairing, Shapes};
+use opscope_model::{Bindings, Graph, Model, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
 use opscope_trace::Trace;
 use serde_json::{Value, json};
@@ -198,6 +198,7 @@ fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
     let graph = model.graph();
     let shapes = Shapes::infer(model, &Bindings::new()).ok();
     let dims_of = |value| shapes.as_ref()?.get(value)?.known_dims();
+    let reached = reached_by_inputs(graph);
     let mut nodes: HashMap<String, ModelNode> = HashMap::new();
     for node in graph.nodes() {
         let producers = node.reads().filter_map(|value| graph.value(value).producer);
@@ -211,8 +212,31 @@ fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
         let elements = stored
             .filter_map(|input| dims_of(*input)?.iter().try_fold(1, |all: u64, size| all.checked_mul(*size)));
         known.weights = elements.max().unwrap_or(0);
+        known.is_of_constants = !reached.contains(&node.id);
     }
     nodes
+}
+
+/// The nodes to which a way leads from the graph's inputs, or from nodes that make up their values, such as those of
+/// random numbers.
+fn reached_by_inputs(graph: Graph<'_>) -> HashSet<NodeId> {
+    let is_constant = |node: &Node<'_>| {
+        node.is("Constant") || node.is("Const") || node.inputs.iter().flatten().next().is_some()
+    };
+    let is_input = |value: ValueId| {
+        let value = graph.value(value);
+        value.producer.is_none() && !value.is_stored()
+    };
+    let is_begin = |node: &Node<'_>| !is_constant(node) || node.reads().any(is_input);
+    let mut left: Vec<NodeId> = graph.nodes().filter(is_begin).map(|node| node.id).collect();
+    let mut reached: HashSet<NodeId> = left.iter().copied().collect();
+    while let Some(id) = left.pop() {
+        for value in graph.node(id).outputs.iter().flatten() {
+            let readers = graph.value(*value).consumers.iter().copied();
+            left.extend(readers.filter(|reader| reached.insert(*reader)));
+        }
+    }
+    reached
 }
 
 /// The names by which a node is known: those of the nodes that it was made of, or else its own.

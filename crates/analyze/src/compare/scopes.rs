@@ -1,0 +1,118 @@
+//! The scopes in which operators lie, as the names of their nodes tell: `l0/ff2` is that of `l0/ff2/MatMul`.
+//!
+//! Engines name what they fused by another one of its nodes each, `l0/ff2/MatMul` and `l0/ff2/Add`, which mostly lie in
+//! one scope of the model's. So operators of one kind belong together where each is the only one left in its scope, and
+//! two of scopes that both profiles have don't.
+
+use std::collections::HashMap;
+
+use super::align::{Entries, Entry, Groups};
+use super::fused_names::node_of_fused;
+use super::side::{Row, Side};
+use super::texts::KindId;
+
+/// The scopes of the operators of two profiles.
+pub(super) struct Scopes {
+    /// By row of A and of B, the number of its scope where its name tells one.
+    of_rows: [Vec<Option<u32>>; 2],
+    /// By scope, whether A has operators in it, and whether B has.
+    sides: Vec<[bool; 2]>,
+}
+
+impl Scopes {
+    pub fn of(sides: [&Side<'_>; 2]) -> Self {
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut is_of: Vec<[bool; 2]> = Vec::new();
+        let of_rows = [0, 1].map(|own| {
+            let side: &Side<'_> = sides[own];
+            let mut number = |row: &Row<'_>| {
+                let scope = scope_of(side.trace.strings.get(row.name))?;
+                let next = numbers.len() as u32;
+                let number = *numbers.entry(scope).or_insert(next);
+                if number == next {
+                    is_of.push([false; 2]);
+                }
+                is_of[number as usize][own] = true;
+                Some(number)
+            };
+            side.rows.iter().map(&mut number).collect::<Vec<_>>()
+        });
+        Self { of_rows, sides: is_of }
+    }
+
+    /// Whether an operator of A and one of B lie in scopes that both profiles have, and not in the same one.
+    pub fn contradict(&self, before: usize, after: usize) -> bool {
+        let both = self.of_rows[0][before].zip(self.of_rows[1][after]);
+        let is_common = |scope: u32| self.sides[scope as usize] == [true; 2];
+        both.is_some_and(|(one, other)| one != other && is_common(one) && is_common(other))
+    }
+
+    /// Pairs what is left and is the only one of its key in its scope on either side, but for pairs that may not be.
+    pub fn pair_only_ones(
+        &self,
+        entries: &Entries,
+        key: impl Fn(&Entry) -> Option<KindId>,
+        may_pair: impl Fn(usize, usize) -> bool,
+        groups: &mut Groups,
+    ) {
+        let mut free: HashMap<(u32, KindId), [Free; 2]> = HashMap::new();
+        for side in 0..2 {
+            for (place, entry) in entries.of(side).iter().enumerate() {
+                let scope = self.of_rows[side][place].filter(|_| groups.of(side)[place].is_none());
+                if let Some(of_key) = scope.zip(key(entry)) {
+                    free.entry(of_key).or_default()[side].add(place);
+                }
+            }
+        }
+        let only = free.into_values().filter_map(|[of_a, of_b]| Some((of_a.only()?, of_b.only()?)));
+        // The order of a map is another one in each run.
+        let mut only: Vec<(usize, usize)> = only.filter(|(a, b)| may_pair(*a, *b)).collect();
+        only.sort_unstable();
+        only.into_iter().for_each(|(before, after)| groups.pair(before, after));
+    }
+}
+
+/// The operators of a kind that are left in a scope.
+#[derive(Clone, Copy, Default)]
+enum Free {
+    #[default]
+    None,
+    One(usize),
+    Several,
+}
+
+impl Free {
+    fn add(&mut self, place: usize) {
+        *self = match self {
+            Self::None => Self::One(place),
+            _ => Self::Several,
+        };
+    }
+
+    fn only(self) -> Option<usize> {
+        if let Self::One(place) = self { Some(place) } else { None }
+    }
+}
+
+/// The scope of the node by which an operator is named.
+fn scope_of(name: &str) -> Option<&str> {
+    let node = node_of_fused(name).unwrap_or(name);
+    let (scope, own) = node.rsplit_once('/')?;
+    (!scope.is_empty() && !own.is_empty()).then_some(scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_are_those_of_nodes_without_the_endings_of_engines() {
+        assert_eq!(scope_of("l0/ff2/MatMul/MatMulAddFusion"), Some("l0/ff2"));
+        assert_eq!(scope_of("l0/ff2/Add"), Some("l0/ff2"));
+        assert_eq!(scope_of("l0/qk/MatMulScaleFusion/"), Some("l0"));
+        assert_eq!(scope_of("fused /1/Conv"), Some("/1"));
+        for name in ["/Conv", "Conv", "l0/", ""] {
+            assert_eq!(scope_of(name), None, "{name}");
+        }
+    }
+}
