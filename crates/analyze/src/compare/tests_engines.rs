@@ -2,7 +2,7 @@
 
 use super::tests::{model, profile, shaped_profile, stories};
 use super::*;
-use opscope_trace::{DataType, Operator, OperatorId, Tensor};
+use opscope_trace::{DataType, Operator, OperatorId, ProfileFormat, Tensor};
 
 #[test]
 fn a_convolution_that_is_named_by_what_it_took_in_is_the_one_that_feeds_it() {
@@ -137,4 +137,31 @@ fn inputs_of_other_sizes_forbid_a_pairing_by_order() {
     assert_eq!(matched(&[&[128, 2_048], &[512, 4_096], &[512]]), 0.0, "by the weights");
     assert_eq!(matched(&[&[1, 128, 2_048], &[512, 2_048]]), 1.0, "in another layout");
     assert_eq!(matched(&[]), 1.0, "nothing speaks against it");
+}
+
+#[test]
+fn totals_by_type_are_compared_by_kind() {
+    let mut table = profile(&[
+        ("aten::conv2d", "aten::conv2d", "", 5),
+        ("aten::mkldnn_convolution", "aten::mkldnn_convolution", "", 290),
+        ("aten::relu", "aten::relu", "", 40),
+        ("aten::addmm", "aten::addmm", "", 50),
+    ]);
+    table.run.format = Some(ProfileFormat::PyTorchTable);
+    let single = profile(&[("c1", "Conv", "", 100), ("c2", "Conv", "", 150), ("fc", "Gemm", "", 60)]);
+    let comparison = Comparison::of(&table, &single);
+    assert_eq!(
+        stories(&comparison),
+        [
+            "aten::conv2d + aten::mkldnn_convolution became Conv -45",
+            "aten::relu vanished -40",
+            "aten::addmm slower 10"
+        ]
+    );
+    assert_eq!((comparison.totals, comparison.matched.1), ((true, false), 1.0));
+    let back = Comparison::of(&single, &table);
+    assert_eq!(stories(&back)[0], "Conv became aten::conv2d + aten::mkldnn_convolution 45");
+    // Two tables have the same functions.
+    let tables = Comparison::of(&table, &table);
+    assert_eq!((tables.totals, tables.groups.len()), ((false, false), 4));
 }
