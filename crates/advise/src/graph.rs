@@ -3,6 +3,8 @@
 use opscope_analyze::{node_of_fused, operator_kind};
 use opscope_model::{Model, Node, TensorData, ValueId};
 
+use crate::fused::normalisation_around;
+
 /// A model's graph with the questions.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'m> {
@@ -164,6 +166,9 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
     ];
     let view = View::new(model);
     let Some(node) = model.graph().node_by_name(node) else { return Vec::new() };
+    if name.contains("LayerNormFusion") {
+        return normalisation_around(view, node).iter().map(|node| node.name).collect();
+    }
     let mut nodes = vec![node];
     let graph = model.graph();
     let only_reader = |node: &Node<'m>| match graph.value(node.output(0)?).consumers {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_advise::nodes_behind;
+use opscope_advise::{gelus, nodes_behind};
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
 use opscope_model::{Bindings, Graph, Model, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
@@ -190,7 +190,33 @@ fn names_told(model: Option<&Model>, profile: &Trace) -> NodeNames {
             names.made_of.insert(name.to_owned(), nodes);
         }
     }
+    tell_gelus(model, profile, &mut names);
     names
+}
+
+/// Finds the nodes of the GELUs that ONNX Runtime fused and numbered through (`Gelu`, `Gelu_token_66`): where the model
+/// has as many of them, they ran in its order.
+fn tell_gelus(model: &Model, profile: &Trace, names: &mut NodeNames) {
+    let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
+    for (_, row) in profile.operators.iter() {
+        let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
+        let is_numbered = name == "Gelu" || name.starts_with("Gelu_token_");
+        let is_told = names.made_of.contains_key(name)
+            || names.nodes.contains_key(name)
+            || !profile.names.get(row.origins).is_empty();
+        if op_type == "Gelu" && is_numbered && !is_told && seen.insert(name) {
+            numbered.push(name);
+        }
+    }
+    let known = if numbered.is_empty() { Vec::new() } else { gelus(model) };
+    if known.len() != numbered.len() {
+        return;
+    }
+    for (name, nodes) in numbered.into_iter().zip(known) {
+        let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
+        let nodes = ids.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect();
+        names.made_of.insert(name.to_owned(), nodes);
+    }
 }
 
 /// The nodes of a model by name, each with those that come before it.
