@@ -14,7 +14,7 @@
 //!    `scopes`).
 //! 5. The rest is matched by type in the order in which it ran, first with those that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
 //!    and weights of the same size go before. None is matched so that is known to be another node of both models or to
-//!    compute constants alone, or that lies in another scope of both profiles, nor, where most has a counterpart by then, one whose shapes contradict.
+//!    compute constants alone, that lies in another scope of both profiles, or that other operators feed, nor, where most has a counterpart by then, one whose shapes contradict.
 //! 6. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ use std::hash::Hash;
 
 use opscope_trace::{Nanoseconds, Trace};
 
-use super::absorb::{Fate, absorb};
-use super::feeding::join_feeding;
+use super::absorb::{Fate, Round, absorb};
+use super::feeding::{Feeds, join_feeding};
 use super::fused_names::by_fused_name;
 use super::group::{Group, Member};
 use super::node_names::NodeNames;
@@ -45,7 +45,7 @@ pub(super) struct Entry {
     /// Whether a node of its kind that both models have is known to be in it.
     is_known: bool,
     /// Whether it is known to compute nothing but what stored values tell, as engines do that fold no constants.
-    is_of_constants: bool,
+    pub is_of_constants: bool,
 }
 
 /// The numbers of the shapes of outputs; those of both profiles are numbered together.
@@ -137,8 +137,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
     let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
     join_feeding([a, b], &sources, fate, &mut groups);
-    absorb([a, b], &entries, &fates, &sources, &mut groups);
-    let paired = groups.count;
+    absorb([a, b], &entries, &fates, &sources, Round::First, &mut groups);
     // Copies between layouts are each engine's own, wherever it wants them.
     let is_copy: Vec<bool> = kinds.iter().map(|kind| kind == COPY).collect();
     let key = |entry: &Entry| (!is_copy[entry.kind.index()]).then_some(entry.kind);
@@ -155,7 +154,13 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         let are_others = one.is_known && other.is_known || scopes.contradict(before, after);
         !are_others && one.is_of_constants == other.is_of_constants
     };
-    scopes.pair_only_ones(&entries, key, may_be_one, &mut groups);
+    let may_be_of_scope = |before: usize, after: usize| {
+        are_alike(entries.before[before].kind, entries.after[after].kind) && may_be_one(before, after)
+    };
+    scopes.pair_only_ones(&entries, |entry| key(entry).is_some(), may_be_of_scope, &mut groups);
+    let feeds = Feeds::of(&sources, &groups, fate);
+    let may_be_one =
+        |before: usize, after: usize| may_be_one(before, after) && !feeds.contradict(before, after);
     if entries.are_of_models {
         let key = |_, entry: &Entry| Some((key(entry)?, entry.shapes?, entry.weights));
         by_order(&entries, key, may_be_one, &mut groups);
@@ -195,10 +200,8 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     by_neighbours(&entries, |entry| is_copy[entry.kind.index()], &mut groups);
     agreeing.resize(groups.count, false);
     contradicting.resize(groups.count, false);
-    if groups.count > paired {
-        // An operator behind one that was matched by its order alone may have been taken in by that.
-        absorb([a, b], &entries, &fates, &sources, &mut groups);
-    }
+    // An operator behind one that was matched by its order alone may have been taken in by that.
+    absorb([a, b], &entries, &fates, &sources, Round::Last, &mut groups);
     let shares = |counts: &dyn Fn(usize) -> bool| {
         (share(&a.rows, &groups.before, counts), share(&b.rows, &groups.after, counts))
     };

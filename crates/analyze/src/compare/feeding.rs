@@ -4,6 +4,9 @@
 //! operator that feeds them seems to have none. It belongs to them where the counterpart is of its kind, and their side
 //! has no other one of that kind there.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::absorb::Fate;
 use super::align::Groups;
 use super::side::Side;
@@ -107,6 +110,46 @@ impl Way<'_> {
             at = found;
         }
         None
+    }
+}
+
+/// The operators that feed others, as the models of both sides tell, and the groups that these had before anything was
+/// matched by its order.
+pub(super) struct Feeds<'a, F> {
+    sources: &'a [Sources<'a>; 2],
+    groups: [Vec<Option<usize>>; 2],
+    fate: F,
+    /// By side and place, the groups in question: each is asked for with many others.
+    known: RefCell<HashMap<(usize, usize), Option<Vec<usize>>>>,
+}
+
+impl<'a, F: Fn(usize, usize) -> Fate> Feeds<'a, F> {
+    pub fn of(sources: &'a [Sources<'a>; 2], groups: &Groups, fate: F) -> Self {
+        let groups = [0, 1].map(|side| groups.of(side).to_vec());
+        Self { sources, groups, fate, known: RefCell::default() }
+    }
+
+    /// Whether an operator of A and one of B can't be one, because all operators that feed either have counterparts,
+    /// and none of these feeds the other.
+    pub fn contradict(&self, before: usize, after: usize) -> bool {
+        self.learn(0, before);
+        self.learn(1, after);
+        let known = self.known.borrow();
+        let groups = |side: usize, place: usize| known.get(&(side, place))?.as_ref();
+        let both = groups(0, before).zip(groups(1, after));
+        both.is_some_and(|(one, other)| one.iter().all(|group| !other.contains(group)))
+    }
+
+    fn learn(&self, side: usize, place: usize) {
+        if self.known.borrow().contains_key(&(side, place)) {
+            return;
+        }
+        let rows = self.sources[side].of(place, |row| (self.fate)(side, row));
+        let groups = rows.filter(|rows| !rows.is_empty()).and_then(|rows| {
+            let of_rows = rows.into_iter().map(|row| self.groups[side][row]);
+            of_rows.collect::<Option<Vec<usize>>>()
+        });
+        self.known.borrow_mut().insert((side, place), groups);
     }
 }
 

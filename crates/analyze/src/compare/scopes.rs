@@ -1,7 +1,7 @@
 //! The scopes in which operators lie, as the names of their nodes tell: `l0/ff2` is that of `l0/ff2/MatMul`.
 //!
 //! Engines name what they fused by another one of its nodes each, `l0/ff2/MatMul` and `l0/ff2/Add`, which mostly lie in
-//! one scope of the model's. So operators of one kind belong together where each is the only one left in its scope, and
+//! one scope of the model's. So operators of alike kinds belong together where each is the only one left in its scope, and
 //! two of scopes that both profiles have don't.
 
 use std::collections::HashMap;
@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use super::align::{Entries, Entry, Groups};
 use super::fused_names::node_of_fused;
 use super::side::{Row, Side};
-use super::texts::KindId;
 
 /// The scopes of the operators of two profiles.
 pub(super) struct Scopes {
@@ -47,51 +46,46 @@ impl Scopes {
         both.is_some_and(|(one, other)| one != other && is_common(one) && is_common(other))
     }
 
-    /// Pairs what is left and is the only one of its key in its scope on either side, but for pairs that may not be.
+    /// Pairs what is left and has one counterpart alone in its scope, which has no other one either: of operators that
+    /// may be and whose kinds are alike.
     pub fn pair_only_ones(
         &self,
         entries: &Entries,
-        key: impl Fn(&Entry) -> Option<KindId>,
-        may_pair: impl Fn(usize, usize) -> bool,
+        may_be: impl Fn(&Entry) -> bool,
+        mut may_pair: impl FnMut(usize, usize) -> bool,
         groups: &mut Groups,
     ) {
-        let mut free: HashMap<(u32, KindId), [Free; 2]> = HashMap::new();
+        let mut free: Vec<[Vec<usize>; 2]> = vec![Default::default(); self.sides.len()];
         for side in 0..2 {
             for (place, entry) in entries.of(side).iter().enumerate() {
                 let scope = self.of_rows[side][place].filter(|_| groups.of(side)[place].is_none());
-                if let Some(of_key) = scope.zip(key(entry)) {
-                    free.entry(of_key).or_default()[side].add(place);
+                if let Some(scope) = scope.filter(|_| may_be(entry)) {
+                    free[scope as usize][side].push(place);
                 }
             }
         }
-        let only = free.into_values().filter_map(|[of_a, of_b]| Some((of_a.only()?, of_b.only()?)));
-        // The order of a map is another one in each run.
-        let mut only: Vec<(usize, usize)> = only.filter(|(a, b)| may_pair(*a, *b)).collect();
-        only.sort_unstable();
-        only.into_iter().for_each(|(before, after)| groups.pair(before, after));
+        for [of_a, of_b] in &free {
+            if of_a.len().max(of_b.len()) > MOST {
+                continue;
+            }
+            for &before in of_a {
+                let Some(after) = only(of_b, |after| may_pair(before, after)) else { continue };
+                if only(of_a, |other| may_pair(other, after)).is_some() {
+                    groups.pair(before, after);
+                }
+            }
+        }
     }
 }
 
-/// The operators of a kind that are left in a scope.
-#[derive(Clone, Copy, Default)]
-enum Free {
-    #[default]
-    None,
-    One(usize),
-    Several,
-}
+/// So many operators that are left in one scope are compared with one another: with more of them, names don't tell
+/// parts of a network.
+const MOST: usize = 16;
 
-impl Free {
-    fn add(&mut self, place: usize) {
-        *self = match self {
-            Self::None => Self::One(place),
-            _ => Self::Several,
-        };
-    }
-
-    fn only(self) -> Option<usize> {
-        if let Self::One(place) = self { Some(place) } else { None }
-    }
+/// The place that fits, where it is the only one.
+fn only(places: &[usize], mut fits: impl FnMut(usize) -> bool) -> Option<usize> {
+    let mut fitting = places.iter().copied().filter(|place| fits(*place));
+    fitting.next().filter(|_| fitting.next().is_none())
 }
 
 /// The scope of the node by which an operator is named.

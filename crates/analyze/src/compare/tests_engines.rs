@@ -165,3 +165,67 @@ fn totals_by_type_are_compared_by_kind() {
     let tables = Comparison::of(&table, &table);
     assert_eq!((tables.totals, tables.groups.len()), ((false, false), 4));
 }
+
+#[test]
+fn a_normalisation_is_the_only_one_of_its_scope_in_another_engines_type() {
+    let a = profile(&[
+        ("l0/ln1/mul/LayerNormFusion/", "LayerNormalization", "", 9),
+        ("l0/ln2/mul/LayerNormFusion/", "LayerNormalization", "", 8),
+    ]);
+    let b = profile(&[
+        ("l0/ln2/div", "MVN", "", 5),
+        ("l0/ln2/out", "Subgraph", "", 2),
+        ("l0/ln1/div", "MVN", "", 7),
+    ]);
+    let comparison = Comparison::of(&a, &b);
+    let expected = ["LayerNormalization faster -3", "LayerNormalization faster -2", "Subgraph appeared 2"];
+    assert_eq!(stories(&comparison), expected);
+    assert_eq!(comparison.groups[0].after[0].name, "l0/ln2/div");
+}
+
+#[test]
+fn an_operator_that_others_feed_is_another_one() {
+    let a = profile(&[("c1", "Conv", "", 50), ("c2", "Conv", "", 40), ("s", "Add", "", 5)]);
+    let b = profile(&[
+        ("c1", "Conv", "", 50),
+        ("bias", "Add", "", 3),
+        ("c2", "Conv", "", 40),
+        ("x", "AddN", "", 6),
+    ]);
+    let of_a = model(&[("c1", "Conv", ""), ("c2", "Conv", "c1"), ("s", "Add", "c2")]);
+    let of_b = model(&[("c1", "Conv", ""), ("bias", "Add", "c1"), ("c2", "Conv", "bias")]);
+    let found = |names: [&NodeNames; 2]| {
+        let comparison = Comparison::joined(&a, &b, names);
+        let mut found = stories(&comparison);
+        found.sort();
+        found
+    };
+    let none = NodeNames::default();
+    assert!(found([&none, &none]).contains(&"Add faster -2".to_owned()), "by the order");
+    // Behind their counterparts, either was taken in.
+    let expected = ["AddN appeared 6", "Conv + Add became Conv -5", "Conv became Conv + Add 3"];
+    assert_eq!(found([&of_a, &of_b]), expected);
+}
+
+#[test]
+fn an_activation_behind_a_sum_waits_for_the_operator_that_took_that_in() {
+    // The second product has no counterpart, so that scales are taken in last.
+    let a = profile(&[("pool", "MaxPool", "", 20), ("conv", "Conv", "", 90), ("other", "Mul", "", 3)]);
+    let b = profile(&[
+        ("pool", "MaxPool", "", 20),
+        ("conv", "Conv", "", 90),
+        ("scale", "Mul", "", 8),
+        ("relu", "Relu", "", 7),
+    ]);
+    let of_a = model(&[("pool", "MaxPool", ""), ("conv", "Conv", "pool"), ("other", "Mul", "pool")]);
+    let of_b = model(&[
+        ("pool", "MaxPool", ""),
+        ("conv", "Conv", "pool"),
+        ("scale", "Mul", "conv"),
+        ("sum", "Add", "scale pool"),
+        ("relu", "Relu", "sum"),
+    ]);
+    let comparison = Comparison::joined(&a, &b, [&of_a, &of_b]);
+    let found = stories(&comparison);
+    assert!(found.contains(&"Conv became Conv + Mul + Relu 15".to_owned()), "{found:?}");
+}
