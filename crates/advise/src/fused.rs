@@ -137,7 +137,7 @@ mod tests {
             let scale = model.graph().node_by_name("Mul_n").unwrap();
             let mut nodes: Vec<String> =
                 normalisation_around(view, scale).iter().map(|node| node.name.to_owned()).collect();
-            assert_eq!(nodes.first().is_none_or(|first| first == "Add_y"), true);
+            assert!(nodes.first().is_none_or(|first| first == "Add_y"));
             nodes.sort();
             nodes
         };
