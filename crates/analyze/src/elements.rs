@@ -57,6 +57,11 @@ pub(crate) fn shapes_agree(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> 
 /// of none of the other's, or either's largest other one isn't, which is a weight. Weights of several types tell
 /// nothing, because engines pack some. Nothing contradicts where a profile doesn't tell all inputs of its operator.
 pub(crate) fn inputs_contradict(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> bool {
+    // Most pairs have the same inputs, which costs nothing to see.
+    let (of_a, of_b) = (a.0.operators.get(a.1).inputs(), b.0.operators.get(b.1).inputs());
+    if of_a.map(|tensor| a.0.shape(tensor)).eq(of_b.map(|tensor| b.0.shape(tensor))) {
+        return false;
+    }
     let inputs = |(trace, operator): (&Trace, OperatorId)| {
         let inputs = trace.operators.get(operator).inputs();
         let known =
