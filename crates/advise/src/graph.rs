@@ -164,6 +164,8 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
         "Softsign",
         "Tanh",
     ];
+    /// A product has two factors.
+    const MOST_SCALES: usize = 2;
     let view = View::new(model);
     let Some(node) = model.graph().node_by_name(node) else { return Vec::new() };
     if name.contains("LayerNormFusion") {
@@ -177,6 +179,19 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
     };
     if name.contains("MatMulAddFusion") {
         nodes.extend(only_reader(&node).filter(|reader| reader.is("Add")));
+    }
+    if name.contains("MatMulScaleFusion") {
+        let is_scale = |node: &Node<'m>| {
+            let is_number =
+                |input: ValueId| view.dims(input).is_some_and(|dims| dims.iter().all(|it| *it == 1));
+            let has_number = node.inputs.iter().flatten().take(2).any(|input| is_number(*input));
+            has_number && (node.is("Mul") || node.is("Div"))
+        };
+        let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
+        let scales = inputs.filter(|before| is_scale(before) && only_reader(before).is_some());
+        let before: Vec<Node<'m>> = scales.take(MOST_SCALES).collect();
+        nodes.splice(0..0, before);
+        nodes.extend(only_reader(&node).filter(is_scale));
     }
     if name.contains("QuickGeluFusion") {
         let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
@@ -250,5 +265,8 @@ mod tests {
         assert_eq!(behind("Mul_y/QuickGeluFusion/"), ["Mul_y", "Sigmoid_t"]);
         assert_eq!(behind("fused other/MatMulAddFusion"), [""; 0]);
         assert_eq!(behind("MatMul_m"), [""; 0]);
+        let model = graph(&["Mul q,S:1 -> a", "MatMul a,k -> b", "Div b,R:1 -> c", "Softmax c -> y"]);
+        let behind = |name: &str| nodes_behind(&model, name, "FusedMatMul");
+        assert_eq!(behind("MatMul_b/MatMulScaleFusion/"), ["Div_c", "MatMul_b", "Mul_a"]);
     }
 }
