@@ -181,17 +181,11 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
         nodes.extend(only_reader(&node).filter(|reader| reader.is("Add")));
     }
     if name.contains("MatMulScaleFusion") {
-        let is_scale = |node: &Node<'m>| {
-            let is_number =
-                |input: ValueId| view.dims(input).is_some_and(|dims| dims.iter().all(|it| *it == 1));
-            let has_number = node.inputs.iter().flatten().take(2).any(|input| is_number(*input));
-            has_number && (node.is("Mul") || node.is("Div"))
-        };
         let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
-        let scales = inputs.filter(|before| is_scale(before) && only_reader(before).is_some());
+        let scales = inputs.filter(|before| is_scale(view, before) && only_reader(before).is_some());
         let before: Vec<Node<'m>> = scales.take(MOST_SCALES).collect();
         nodes.splice(0..0, before);
-        nodes.extend(only_reader(&node).filter(is_scale));
+        nodes.extend(only_reader(&node).filter(|reader| is_scale(view, reader)));
     }
     if name.contains("QuickGeluFusion") {
         let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
@@ -203,6 +197,15 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
         nodes.extend(behind.filter(|reader| ACTIVATIONS.iter().any(|op_type| reader.is(op_type))));
     }
     nodes.iter().rev().map(|node| node.name).collect()
+}
+
+/// Whether a node multiplies by a stored number, or divides by one.
+fn is_scale(view: View<'_>, node: &Node<'_>) -> bool {
+    let is_number = |input: usize| {
+        let dims = node.input(input).and_then(|value| view.dims(value));
+        dims.is_some_and(|dims| dims.iter().all(|size| *size == 1))
+    };
+    node.is("Mul") && (is_number(0) || is_number(1)) || node.is("Div") && is_number(1)
 }
 
 /// Convolutions whose channels are no multiple of a number: each with how many it takes and gives.
