@@ -158,7 +158,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         are_alike(entries.before[before].kind, entries.after[after].kind) && may_be_one(before, after)
     };
     scopes.pair_only_ones(&entries, |entry| key(entry).is_some(), may_be_of_scope, &mut groups);
-    let feeds = Feeds::of(&sources, &groups, fate);
+    let feeds = Feeds::of(&entries, &sources, &groups, fate);
     let may_be_one =
         |before: usize, after: usize| may_be_one(before, after) && !feeds.contradict(before, after);
     if entries.are_of_models {

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::absorb::Fate;
-use super::align::Groups;
+use super::align::{Entries, Groups};
 use super::side::Side;
 use super::sources::Sources;
 use crate::kind::kind;
@@ -116,6 +116,7 @@ impl Way<'_> {
 /// The operators that feed others, as the models of both sides tell, and the groups that these had before anything was
 /// matched by its order.
 pub(super) struct Feeds<'a, F> {
+    entries: &'a Entries,
     sources: &'a [Sources<'a>; 2],
     groups: [Vec<Option<usize>>; 2],
     fate: F,
@@ -124,9 +125,9 @@ pub(super) struct Feeds<'a, F> {
 }
 
 impl<'a, F: Fn(usize, usize) -> Fate> Feeds<'a, F> {
-    pub fn of(sources: &'a [Sources<'a>; 2], groups: &Groups, fate: F) -> Self {
+    pub fn of(entries: &'a Entries, sources: &'a [Sources<'a>; 2], groups: &Groups, fate: F) -> Self {
         let groups = [0, 1].map(|side| groups.of(side).to_vec());
-        Self { sources, groups, fate, known: RefCell::default() }
+        Self { entries, sources, groups, fate, known: RefCell::default() }
     }
 
     /// Whether an operator of A and one of B can't be one, because all operators that feed either have counterparts,
@@ -140,14 +141,20 @@ impl<'a, F: Fn(usize, usize) -> Fate> Feeds<'a, F> {
         both.is_some_and(|(one, other)| one.iter().all(|group| !other.contains(group)))
     }
 
+    fn is_constant(&self, side: usize, row: usize) -> bool {
+        self.entries.of(side)[row].is_of_constants
+    }
+
     fn learn(&self, side: usize, place: usize) {
         if self.known.borrow().contains_key(&(side, place)) {
             return;
         }
         let rows = self.sources[side].of(place, |row| (self.fate)(side, row));
-        let groups = rows.filter(|rows| !rows.is_empty()).and_then(|rows| {
-            let of_rows = rows.into_iter().map(|row| self.groups[side][row]);
-            of_rows.collect::<Option<Vec<usize>>>()
+        // Engines that fold no constants run operators of them, which have no counterparts elsewhere.
+        let varying = rows.map(|rows| rows.into_iter().filter(|row| !self.is_constant(side, *row)));
+        let groups = varying.and_then(|rows| {
+            let of_rows = rows.map(|row| self.groups[side][row]);
+            of_rows.collect::<Option<Vec<usize>>>().filter(|groups| !groups.is_empty())
         });
         self.known.borrow_mut().insert((side, place), groups);
     }

@@ -202,6 +202,24 @@ fn an_operator_that_others_feed_is_another_one() {
     };
     let none = NodeNames::default();
     assert!(found([&none, &none]).contains(&"Add faster -2".to_owned()), "by the order");
+    // Constants that an engine didn't fold feed an operator as well.
+    let b = profile(&[
+        ("eps", "Sub", "", 1),
+        ("c1", "Conv", "", 50),
+        ("bias", "Add", "", 3),
+        ("c2", "Conv", "", 40),
+        ("x", "AddN", "", 6),
+    ]);
+    let mut of_b = of_b;
+    of_b.nodes.insert("eps".to_owned(), ModelNode { is_of_constants: true, ..ModelNode::default() });
+    of_b.nodes.get_mut("bias").unwrap().sources.push("eps".to_owned());
+    let found = |names: [&NodeNames; 2]| {
+        let comparison = Comparison::joined(&a, &b, names);
+        let mut found = stories(&comparison);
+        found.retain(|story| !story.starts_with("Sub "));
+        found.sort();
+        found
+    };
     // Behind their counterparts, either was taken in.
     let expected = ["AddN appeared 6", "Conv + Add became Conv -5", "Conv became Conv + Add 3"];
     assert_eq!(found([&of_a, &of_b]), expected);
