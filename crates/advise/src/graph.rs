@@ -3,6 +3,8 @@
 use opscope_analyze::{node_of_fused, operator_kind};
 use opscope_model::{Model, Node, TensorData, ValueId};
 
+use crate::fused::normalisation_around;
+
 /// A model's graph with the questions.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'m> {
@@ -162,8 +164,13 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
         "Softsign",
         "Tanh",
     ];
+    /// A product has two factors.
+    const MOST_SCALES: usize = 2;
     let view = View::new(model);
     let Some(node) = model.graph().node_by_name(node) else { return Vec::new() };
+    if name.contains("LayerNormFusion") {
+        return normalisation_around(view, node).iter().map(|node| node.name).collect();
+    }
     let mut nodes = vec![node];
     let graph = model.graph();
     let only_reader = |node: &Node<'m>| match graph.value(node.output(0)?).consumers {
@@ -172,6 +179,13 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
     };
     if name.contains("MatMulAddFusion") {
         nodes.extend(only_reader(&node).filter(|reader| reader.is("Add")));
+    }
+    if name.contains("MatMulScaleFusion") {
+        let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
+        let scales = inputs.filter(|before| is_scale(view, before) && only_reader(before).is_some());
+        let before: Vec<Node<'m>> = scales.take(MOST_SCALES).collect();
+        nodes.splice(0..0, before);
+        nodes.extend(only_reader(&node).filter(|reader| is_scale(view, reader)));
     }
     if name.contains("QuickGeluFusion") {
         let inputs = (0..node.inputs.len()).filter_map(|input| view.producer(&node, input));
@@ -183,6 +197,15 @@ fn around<'m>(model: &'m Model, node: &str, name: &str) -> Vec<&'m str> {
         nodes.extend(behind.filter(|reader| ACTIVATIONS.iter().any(|op_type| reader.is(op_type))));
     }
     nodes.iter().rev().map(|node| node.name).collect()
+}
+
+/// Whether a node multiplies by a stored number, or divides by one.
+fn is_scale(view: View<'_>, node: &Node<'_>) -> bool {
+    let is_number = |input: usize| {
+        let dims = node.input(input).and_then(|value| view.dims(value));
+        dims.is_some_and(|dims| dims.iter().all(|size| *size == 1))
+    };
+    node.is("Mul") && (is_number(0) || is_number(1)) || node.is("Div") && is_number(1)
 }
 
 /// Convolutions whose channels are no multiple of a number: each with how many it takes and gives.
@@ -245,5 +268,8 @@ mod tests {
         assert_eq!(behind("Mul_y/QuickGeluFusion/"), ["Mul_y", "Sigmoid_t"]);
         assert_eq!(behind("fused other/MatMulAddFusion"), [""; 0]);
         assert_eq!(behind("MatMul_m"), [""; 0]);
+        let model = graph(&["Mul q,S:1 -> a", "MatMul a,k -> b", "Div b,R:1 -> c", "Softmax c -> y"]);
+        let behind = |name: &str| nodes_behind(&model, name, "FusedMatMul");
+        assert_eq!(behind("MatMul_b/MatMulScaleFusion/"), ["Div_c", "MatMul_b", "Mul_a"]);
     }
 }

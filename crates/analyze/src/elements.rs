@@ -1,6 +1,6 @@
 //! How many elements operators work on, as far as a profile tells.
 
-use opscope_trace::{OperatorId, TensorId, Trace};
+use opscope_trace::{DataType, OperatorId, TensorId, Trace};
 
 /// Whether the outputs of two operators of a profile may be of the same elements: as many, but for what layouts fill
 /// up. Where outputs of either aren't known, they may.
@@ -43,22 +43,57 @@ fn overlap(a: &[Option<Elements>], b: &[Option<Elements>]) -> bool {
 /// doesn't tell its operator's.
 pub(crate) fn shapes_agree(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> Option<bool> {
     let [a, b] = [a, b].map(|(trace, operator)| {
-        let known = |tensor: TensorId| {
-            let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
-            let layout = trace.tensors.layout()[tensor.index()];
-            let mut sizes: Vec<i64> = shape.iter().copied().filter(|size| *size != 1).collect();
-            sizes.sort_unstable();
-            Some((sizes, elements(shape, layout.map(|layout| trace.strings.get(layout)))))
-        };
         let outputs = trace.operators.get(operator).outputs();
-        outputs.map(known).collect::<Option<Vec<_>>>().filter(|outputs| !outputs.is_empty())
+        outputs
+            .map(|tensor| sizes(trace, tensor))
+            .collect::<Option<Vec<_>>>()
+            .filter(|outputs| !outputs.is_empty())
     });
     let (a, b) = (a?, b?);
-    let agree = |(own, (least, most)): &(Vec<i64>, Elements), (other, (few, many)): &(Vec<i64>, Elements)| {
-        let is_blocked = least < most || few < many;
-        own == other || is_blocked && least <= many && few <= most
-    };
     Some(a.iter().any(|own| b.iter().any(|other| agree(own, other))))
+}
+
+/// Whether operators of two profiles read other values: either's first input, which is of activations, is of the sizes
+/// of none of the other's, or either's largest other one isn't, which is a weight. Weights of several types tell
+/// nothing, because engines pack some. Nothing contradicts where a profile doesn't tell all inputs of its operator.
+pub(crate) fn inputs_contradict(a: (&Trace, OperatorId), b: (&Trace, OperatorId)) -> bool {
+    // Most pairs have the same inputs, which costs nothing to see.
+    let (of_a, of_b) = (a.0.operators.get(a.1).inputs(), b.0.operators.get(b.1).inputs());
+    if of_a.map(|tensor| a.0.shape(tensor)).eq(of_b.map(|tensor| b.0.shape(tensor))) {
+        return false;
+    }
+    let inputs = |(trace, operator): (&Trace, OperatorId)| {
+        let inputs = trace.operators.get(operator).inputs();
+        let known =
+            inputs.map(|tensor| Some((sizes(trace, tensor)?, trace.tensors.data_type()[tensor.index()])));
+        known.collect::<Option<Vec<_>>>().filter(|inputs| !inputs.is_empty())
+    };
+    let (Some(a), Some(b)) = (inputs(a), inputs(b)) else { return false };
+    let is_in =
+        |value: &Sizes, others: &[(Sizes, DataType)]| others.iter().any(|(other, _)| agree(value, other));
+    if !is_in(&a[0].0, &b) && !is_in(&b[0].0, &a) {
+        return true;
+    }
+    let largest = |of: &[(Sizes, DataType)]| (1..of.len()).max_by_key(|input| of[*input].0.1.1);
+    let (Some(of_a), Some(of_b)) = (largest(&a), largest(&b)) else { return false };
+    let (one, other) = (&a[of_a], &b[of_b]);
+    one.1 == other.1 && !is_in(&one.0, &b) && !is_in(&other.0, &a)
+}
+
+/// The sizes of a value beside 1 in rising order, which is the same in all layouts, and its elements.
+type Sizes = (Vec<i64>, Elements);
+
+fn sizes(trace: &Trace, tensor: TensorId) -> Option<Sizes> {
+    let shape = trace.shape(tensor).filter(|shape| shape.iter().all(|size| *size >= 0))?;
+    let layout = trace.tensors.layout()[tensor.index()];
+    let mut sizes: Vec<i64> = shape.iter().copied().filter(|size| *size != 1).collect();
+    sizes.sort_unstable();
+    Some((sizes, elements(shape, layout.map(|layout| trace.strings.get(layout)))))
+}
+
+fn agree((own, (least, most)): &Sizes, (other, (few, many)): &Sizes) -> bool {
+    let is_blocked = least < most || few < many;
+    own == other || is_blocked && least <= many && few <= most
 }
 
 /// Whether operators of two profiles have outputs that differ in one size alone, which is the other one filled up to

@@ -516,6 +516,70 @@ Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(u
 0,1,3,3,total,Add,AI_CORE,170,10,0
 ";
 
+/// A run on Ascend with the given operators: name and type, ten microseconds each.
+fn op_summary(operators: &[(&str, &str)]) -> String {
+    let headings = BEFORE.lines().next().expect("the headings");
+    let line = |(number, (name, op_type)): (usize, &(&str, &str))| {
+        format!("0,1,{number},3,{name},{op_type},AI_CORE,{},10,0\n", 100 + 10 * number)
+    };
+    format!("{headings}\n{}", operators.iter().enumerate().map(line).collect::<String>())
+}
+
+#[test]
+fn a_gelu_that_an_engine_numbered_is_the_nodes_that_compute_it_in_the_model() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = om();
+    let constant = |name: &str| Node::constant(name, &[1], 0.5);
+    let nodes = [
+        ("scaled", "RealDiv", ["x", "root"]),
+        ("erf", "Erf", ["scaled", ""]),
+        ("plus", "AddV2", ["erf", "one"]),
+        ("product", "Mul", ["x", "plus"]),
+        ("halved", "Mul", ["product", "half"]),
+    ];
+    let node = |(name, op_type, [first, second]): &(&str, &str, [&str; 2])| match *second {
+        "" => Node::new(name, op_type, &[first]),
+        second => Node::new(name, op_type, &[first, second]),
+    };
+    let stored = ["root", "one", "half"].map(constant);
+    let all: Vec<Node> =
+        [Node::placeholder("x", &[4, 8])].into_iter().chain(stored).chain(nodes.iter().map(node)).collect();
+    place.write("net.pb", graph(&all));
+    place.write("op_summary_apart.csv", op_summary(&nodes.map(|(name, op_type, _)| (name, op_type))));
+    place.write("op_summary_fused.csv", op_summary(&[("Gelu", "Gelu")]));
+    let with = ["--model-a", "net.pb", "--model-b", "net.pb"];
+    let files = ["compare", "op_summary_apart.csv", "op_summary_fused.csv"];
+    let text = place.done(&[&files[..], &with].concat()).stdout;
+    assert!(text.contains("RealDiv + Erf + AddV2 + Mul + Mul became Gelu"), "{text}");
+}
+
+#[test]
+fn an_operator_that_only_stored_values_reach_is_none_that_computes_activations() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = om();
+    let given = || [Node::placeholder("x", &[4, 8]), Node::constant("variance", &[8], 0.5)];
+    let model = |nodes: Vec<Node>| graph(&given().into_iter().chain(nodes).collect::<Vec<_>>());
+    place.write(
+        "a.pb",
+        model(vec![Node::new("total", "AddV2", &["x", "x"]), Node::new("y", "Tanh", &["total"])]),
+    );
+    place.write(
+        "b.pb",
+        model(vec![
+            Node::new("epsilon", "AddV2", &["variance", "variance"]),
+            Node::new("root", "Rsqrt", &["epsilon"]),
+            Node::new("scaled", "Mul", &["x", "root"]),
+            Node::new("y", "Tanh", &["scaled"]),
+        ]),
+    );
+    place.write("op_summary_a.csv", op_summary(&[("total", "Add"), ("y", "Tanh")]));
+    place.write("op_summary_b.csv", op_summary(&[("epsilon", "Add"), ("scaled", "Mul"), ("y", "Tanh")]));
+    let with = ["--model-a", "a.pb", "--model-b", "b.pb"];
+    let files = ["compare", "op_summary_a.csv", "op_summary_b.csv"];
+    let text = place.done(&[&files[..], &with].concat()).stdout;
+    assert!(text.contains("Add appeared: epsilon"), "{text}");
+}
+
 #[test]
 fn models_bring_operators_together_across_a_conversion() {
     use opscope_testing::tensorflow::{Node, graph};

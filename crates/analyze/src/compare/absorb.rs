@@ -59,12 +59,22 @@ impl Fate {
     }
 }
 
+/// Whether operators are matched by their order afterwards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Round {
+    /// They are: kinds that both sides have left may be counterparts, and so may what feeds others.
+    First,
+    /// They were: what is left has no counterpart.
+    Last,
+}
+
 /// Adds operators of one side that the other has no more to the operator that took them in.
 pub(super) fn absorb(
     sides: [&Side<'_>; 2],
     entries: &Entries,
     fates: &[Fate],
     sources: &[Sources<'_>; 2],
+    round: Round,
     groups: &mut Groups,
 ) {
     let left = |entries: &[Entry], of: &[Option<usize>]| {
@@ -76,7 +86,8 @@ pub(super) fn absorb(
     // Only kinds that one side lost: otherwise they were renamed, which the order tells.
     let left_before = left(&entries.before, &groups.before);
     let left_after = left(&entries.after, &groups.after);
-    let absorber = |side: usize, entries, others| Absorber { side: sides[side], entries, others, fates };
+    let absorber =
+        |side: usize, entries, others| Absorber { side: sides[side], entries, others, fates, round };
     absorber(0, &entries.before, &left_after).join(&sources[0], &mut groups.before);
     absorber(1, &entries.after, &left_before).join(&sources[1], &mut groups.after);
 }
@@ -88,6 +99,7 @@ struct Absorber<'a> {
     /// By kind, whether the other side has operators of it that are left.
     others: &'a [bool],
     fates: &'a [Fate],
+    round: Round,
 }
 
 impl Absorber<'_> {
@@ -100,10 +112,12 @@ impl Absorber<'_> {
                 continue;
             }
             let is_left = groups[place].is_none();
-            if is_left && fate == Fate::TakenIn && !self.others[entry.kind.index()] {
+            let is_elsewhere = self.others[entry.kind.index()];
+            if is_left && fate == Fate::TakenIn && (!is_elsewhere || self.round == Round::Last) {
                 let taker = match sources.of(place, |row| self.fate(row)) {
+                    Some(rows) if self.round == Round::First && self.is_open(&rows, groups) => None,
                     Some(rows) => self.taker(place, rows, groups),
-                    None if kinds.contains(&entry.kind) => None,
+                    None if is_elsewhere || kinds.contains(&entry.kind) => None,
                     None => self.taker(place, last.into_iter().collect(), groups),
                 };
                 groups[place] = taker.and_then(|taker| groups[taker]);
@@ -118,6 +132,12 @@ impl Absorber<'_> {
 
     fn fate(&self, row: usize) -> Fate {
         self.fates[self.entries[row].kind.index()]
+    }
+
+    /// Whether any of some operators has no group yet and may get one, be it by its order or by being taken in.
+    fn is_open(&self, rows: &[usize], groups: &[Option<usize>]) -> bool {
+        let may_get = |row: &usize| self.fate(*row) == Fate::TakenIn && !self.entries[*row].is_of_constants;
+        rows.iter().any(|row| groups[*row].is_none() && may_get(row))
     }
 
     /// Of some operators with a group, the last whose shapes don't contradict.

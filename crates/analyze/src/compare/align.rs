@@ -10,26 +10,28 @@
 //! 3. Operators behind a matched one, of which the other side has nothing more, were merged into it when
 //!    operators of their kind are fused into their predecessor, and neither shapes nor the model that ran
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
-//! 4. Operators that are then left are matched by type in the order in which they ran, first with those
-//!    that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
-//!    and weights of the same size go before. None is matched so that is known to be another node of both models, nor,
-//!    where most has a counterpart by then, one whose shapes contradict.
-//! 5. Copies between layouts are matched where those between which they stand are.
+//! 4. Of operators that are then left, those of a kind that are the only ones of it in a scope of the model's (see
+//!    `scopes`).
+//! 5. The rest is matched by type in the order in which it ran, first with those that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
+//!    and weights of the same size go before. None is matched so that is known to be another node of both models or to
+//!    compute constants alone, that lies in another scope of both profiles, or that other operators feed, nor, where most has a counterpart by then, one whose shapes contradict.
+//! 6. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use opscope_trace::{Nanoseconds, Trace};
 
-use super::absorb::{Fate, absorb};
-use super::feeding::join_feeding;
+use super::absorb::{Fate, Round, absorb};
+use super::feeding::{Feeds, join_feeding};
 use super::fused_names::by_fused_name;
 use super::group::{Group, Member};
 use super::node_names::NodeNames;
+use super::scopes::Scopes;
 use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which, of_any_group};
-use crate::elements::{agree_when_filled_up, shapes_agree};
+use crate::elements::{agree_when_filled_up, inputs_contradict, shapes_agree};
 use crate::kind::{are_pools_alike, may_run_as};
 
 /// An operator of one profile, as it is aligned.
@@ -42,6 +44,8 @@ pub(super) struct Entry {
     weights: u64,
     /// Whether a node of its kind that both models have is known to be in it.
     is_known: bool,
+    /// Whether it is known to compute nothing but what stored values tell, as engines do that fold no constants.
+    pub is_of_constants: bool,
 }
 
 /// The numbers of the shapes of outputs; those of both profiles are numbered together.
@@ -59,7 +63,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// The operators of a side, A's or B's.
-    fn of(&self, side: usize) -> &[Entry] {
+    pub fn of(&self, side: usize) -> &[Entry] {
         if side == 0 { &self.before } else { &self.after }
     }
 }
@@ -117,6 +121,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     };
     take_sizes_of_models([a, b], names, &mut entries);
     find_known_nodes([a, b], names, &mut entries, texts.spelled());
+    find_constants([a, b], names, &mut entries);
     let entries = entries;
     let fates: Vec<Fate> = texts.kinds().iter().map(|kind| Fate::of(kind)).collect();
     let (kinds, types, mut known) = (texts.kinds(), texts.spelled(), HashMap::new());
@@ -132,8 +137,7 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
     let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
     join_feeding([a, b], &sources, fate, &mut groups);
-    absorb([a, b], &entries, &fates, &sources, &mut groups);
-    let paired = groups.count;
+    absorb([a, b], &entries, &fates, &sources, Round::First, &mut groups);
     // Copies between layouts are each engine's own, wherever it wants them.
     let is_copy: Vec<bool> = kinds.iter().map(|kind| kind == COPY).collect();
     let key = |entry: &Entry| (!is_copy[entry.kind.index()]).then_some(entry.kind);
@@ -143,17 +147,32 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
         let (is_told, is_untold) = pools[entry.kind.index()];
         (if side == told { is_told } else { is_untold }).then_some(())
     };
+    let scopes = Scopes::of([a, b]);
     // Both are known, and nothing before has joined them: they are different nodes.
+    let may_be_one = |before: usize, after: usize| {
+        let (one, other) = (&entries.before[before], &entries.after[after]);
+        let are_others = one.is_known && other.is_known || scopes.contradict(before, after);
+        !are_others && one.is_of_constants == other.is_of_constants
+    };
+    let may_be_of_scope = |before: usize, after: usize| {
+        are_alike(entries.before[before].kind, entries.after[after].kind) && may_be_one(before, after)
+    };
+    scopes.pair_only_ones(&entries, |entry| key(entry).is_some(), may_be_of_scope, &mut groups);
+    let feeds = Feeds::of(&entries, &sources, &groups, fate);
     let may_be_one =
-        |before: usize, after: usize| !(entries.before[before].is_known && entries.after[after].is_known);
+        |before: usize, after: usize| may_be_one(before, after) && !feeds.contradict(before, after);
     if entries.are_of_models {
         let key = |_, entry: &Entry| Some((key(entry)?, entry.shapes?, entry.weights));
         by_order(&entries, key, may_be_one, &mut groups);
     }
-    by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?)), may_be_one, &mut groups);
+    // Of outputs of the same shapes, inputs of others tell that they are of others.
+    let may_give_the_same = |before: usize, after: usize| {
+        may_be_one(before, after) && !do_inputs_contradict([a, b], before, after)
+    };
+    by_order(&entries, |_, entry| Some((key(entry)?, entry.shapes?)), may_give_the_same, &mut groups);
     for told in 0..2 {
         let key = |side: usize, entry: &Entry| Some((pool_of(side, entry, told)?, entry.shapes?));
-        by_order(&entries, key, may_be_one, &mut groups);
+        by_order(&entries, key, may_give_the_same, &mut groups);
     }
     let of_equal_shapes = groups.count;
     // Where shapes agree so far, operators of other shapes are others. Where they don't, all may be of another size.
@@ -162,8 +181,12 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let count = |wanted: bool| fits_so_far.iter().filter(|fit| **fit == Some(wanted)).count();
     let do_shapes_tell = joined.iter().any(|joined| *joined > 0.5) && count(true) > 3 * count(false);
     let may_pair = |before: usize, after: usize| {
-        let contradict = || fit([a, b], &entries, before, after) == Some(false);
-        may_be_one(before, after) && !(do_shapes_tell && contradict())
+        let contradicts = || match fit([a, b], &entries, before, after) {
+            Some(true) => do_inputs_contradict([a, b], before, after),
+            Some(false) => do_shapes_tell,
+            None => do_shapes_tell && do_inputs_contradict([a, b], before, after),
+        };
+        may_be_one(before, after) && !contradicts()
     };
     by_order(&entries, |_, entry| key(entry), may_pair, &mut groups);
     for told in 0..2 {
@@ -177,10 +200,8 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     by_neighbours(&entries, |entry| is_copy[entry.kind.index()], &mut groups);
     agreeing.resize(groups.count, false);
     contradicting.resize(groups.count, false);
-    if groups.count > paired {
-        // An operator behind one that was matched by its order alone may have been taken in by that.
-        absorb([a, b], &entries, &fates, &sources, &mut groups);
-    }
+    // An operator behind one that was matched by its order alone may have been taken in by that.
+    absorb([a, b], &entries, &fates, &sources, Round::Last, &mut groups);
     let shares = |counts: &dyn Fn(usize) -> bool| {
         (share(&a.rows, &groups.before, counts), share(&b.rows, &groups.after, counts))
     };
@@ -224,6 +245,16 @@ fn fit([a, b]: [&Side<'_>; 2], entries: &Entries, before: usize, after: usize) -
     (agree || !is_in_blocks || !agree_when_filled_up(of_a, of_b)).then_some(agree)
 }
 
+/// Whether the inputs of an operator of A and of one of B speak against them. Layouts in blocks of ONNX
+/// Runtime's fill up the channels of inputs as well.
+fn do_inputs_contradict([a, b]: [&Side<'_>; 2], before: usize, after: usize) -> bool {
+    let (row, other) = (&a.rows[before], &b.rows[after]);
+    let is_in_blocks =
+        [(a, row), (b, other)].iter().any(|(side, row)| side.trace.strings.get(row.name).ends_with("_nchwc"));
+    let both = row.operator.zip(other.operator).filter(|_| !is_in_blocks);
+    both.is_some_and(|(one, other)| inputs_contradict((a.trace, one), (b.trace, other)))
+}
+
 fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mut Shapes<'t>) -> Vec<Entry> {
     let entry = |row: &Row<'_>| {
         let op_type = texts.id(which, row.op_type);
@@ -240,6 +271,7 @@ fn entries<'t>(side: &Side<'t>, which: Which, texts: &mut Texts<'t>, shapes: &mu
             shapes: output_shapes(side.trace, row).map(|of_row| *shapes.entry(of_row).or_insert(next)),
             weights: 0,
             is_known: false,
+            is_of_constants: false,
         }
     };
     side.rows.iter().map(entry).collect()
@@ -295,6 +327,16 @@ fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mu
                 ([], None) => name.split('+').any(|piece| may_be(piece.trim(), wanted)),
                 (origins, _) => origins.iter().any(|origin| may_be(text(*origin), wanted)),
             };
+        }
+    }
+}
+
+/// Finds the operators that no input of the model reaches: none of them is the same as one that computes activations.
+fn find_constants([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mut Entries) {
+    for (side, names, entries) in [(a, names[0], &mut entries.before), (b, names[1], &mut entries.after)] {
+        for (row, entry) in side.rows.iter().zip(entries) {
+            let mut nodes = names.of_operator(side.trace.strings.get(row.name)).peekable();
+            entry.is_of_constants = nodes.peek().is_some() && nodes.all(|node| node.is_of_constants);
         }
     }
 }

@@ -17,10 +17,12 @@ mod group;
 mod nests;
 mod node_names;
 mod noise;
+mod scopes;
 mod side;
 mod sources;
 mod spans;
 mod texts;
+mod totals;
 mod waterfall;
 
 use std::sync::LazyLock;
@@ -33,6 +35,7 @@ use align::{Aligned, align};
 use extent::Extent;
 use nests::Nests;
 use side::Side;
+use totals::{align_totals, of_totals};
 
 pub use change_family::ChangeFamily;
 pub use fused_names::node_of_fused;
@@ -85,6 +88,9 @@ pub struct Comparison<'t> {
     /// Whether A tells durations of its operators and no starts, and whether B does: what lies between its operators
     /// isn't known then.
     pub durations_alone: (bool, bool),
+    /// Whether A's operators are totals by type, with which those of B are compared added up by kind, and whether B's
+    /// are.
+    pub totals: (bool, bool),
     /// By which clock hands A's iterations begin and end, and B's.
     pub iteration_basis: (SpanBasis, SpanBasis),
 }
@@ -134,7 +140,11 @@ impl<'t> Comparison<'t> {
             sides.0.leave_recording_out(extent.whole);
             sides.1.leave_recording_out(extent.whole);
         }
-        let Aligned { groups, matched, agreeing, contradicting } = align(&sides.0, &sides.1, names);
+        let totals = of_totals(before, after);
+        let Aligned { groups, matched, agreeing, contradicting } = match totals {
+            (false, false) => align(&sides.0, &sides.1, names),
+            _ => align_totals(&sides.0, &sides.1),
+        };
         let operators = (sides.0.operator_time(), sides.1.operator_time());
         let spans = spans::changes(&sides.0.spans, &sides.1.spans);
         let (basis, from, to) = basis(&sides.0, &sides.1, &spans);
@@ -171,6 +181,7 @@ impl<'t> Comparison<'t> {
             spans,
             suspects,
             durations_alone: (!before.run.layer_times.is_placed(), !after.run.layer_times.is_placed()),
+            totals,
             iteration_basis,
         }
     }
@@ -315,3 +326,5 @@ fn suspects(spans: &[SpanChange], basis: Basis, from: Nanoseconds, to: Nanosecon
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_engines;

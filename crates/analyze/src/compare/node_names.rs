@@ -27,6 +27,8 @@ pub struct ModelNode {
     pub sizes: Vec<u64>,
     /// The elements of the largest stored value that it reads.
     pub weights: u64,
+    /// Whether it computes nothing but what stored values tell.
+    pub is_of_constants: bool,
 }
 
 impl NodeNames {

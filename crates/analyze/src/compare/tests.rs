@@ -5,7 +5,7 @@ use opscope_trace::*;
 use super::*;
 
 /// A profile of one inference: operators by name, type, origins and microseconds.
-fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
+pub(super) fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
     let mut trace = Trace::new();
     let mut start = 0;
     for &(name, op_type, origins, micros) in rows {
@@ -22,7 +22,7 @@ fn profile(rows: &[(&str, &str, &str, i64)]) -> Trace {
 }
 
 /// A profile of one inference: operators by name, type, shape of the output and microseconds.
-fn shaped_profile(rows: &[(&str, &str, [i64; 4], i64)]) -> Trace {
+pub(super) fn shaped_profile(rows: &[(&str, &str, [i64; 4], i64)]) -> Trace {
     let unshaped: Vec<_> =
         rows.iter().map(|&(name, op_type, _, micros)| (name, op_type, "", micros)).collect();
     let mut trace = profile(&unshaped);
@@ -38,7 +38,7 @@ fn shaped_profile(rows: &[(&str, &str, [i64; 4], i64)]) -> Trace {
     trace
 }
 
-fn stories(comparison: &Comparison<'_>) -> Vec<String> {
+pub(super) fn stories(comparison: &Comparison<'_>) -> Vec<String> {
     comparison.groups.iter().map(|group| format!("{} {}", group.story(), group.delta.0 / 1_000)).collect()
 }
 
@@ -590,7 +590,7 @@ fn an_operator_takes_in_one_of_a_kind_unless_a_model_tells_of_more() {
 }
 
 /// The nodes of a model: name, type and those before.
-fn model(nodes: &[(&str, &str, &str)]) -> NodeNames {
+pub(super) fn model(nodes: &[(&str, &str, &str)]) -> NodeNames {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
     let node = |&(name, op_type, sources): &(&str, &str, &str)| {
         (

@@ -98,6 +98,16 @@ pub fn headline(comparison: &Comparison<'_>) -> Vec<String> {
             "{alone} durations and no starts: nothing is known of the time between operators there."
         ));
     }
+    let totals = match comparison.totals {
+        (false, false) => None,
+        (true, _) => Some(say!(
+            "A tells totals by type, functions within others apart: the sums of each kind are compared, no single operators."
+        )),
+        (false, true) => Some(say!(
+            "B tells totals by type, functions within others apart: the sums of each kind are compared, no single operators."
+        )),
+    };
+    lines.extend(totals);
     let of_device = |basis: SpanBasis| comparison.basis == Basis::Iterations && basis != SpanBasis::Recorded;
     let (a, b) = comparison.iteration_basis;
     let sides = [("A", a), ("B", b)].into_iter().filter(|(_, basis)| of_device(*basis)).map(|(side, _)| side);
@@ -476,6 +486,7 @@ pub fn to_json(comparison: &Comparison<'_>, models: Value) -> Envelope<Value> {
         "spans": spans,
         "suspects": suspects,
         "durations_alone": { "before": comparison.durations_alone.0, "after": comparison.durations_alone.1 },
+        "totals": { "before": comparison.totals.0, "after": comparison.totals.1 },
         "models": models,
     });
     Envelope::new(1, answer)

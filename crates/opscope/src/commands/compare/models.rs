@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_advise::nodes_behind;
+use opscope_advise::{gelus, nodes_behind};
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
-use opscope_model::{Bindings, Model, NodeId, Pairing, Shapes};
+use opscope_model::{Bindings, Graph, Model, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
 use opscope_trace::Trace;
 use serde_json::{Value, json};
@@ -190,7 +190,33 @@ fn names_told(model: Option<&Model>, profile: &Trace) -> NodeNames {
             names.made_of.insert(name.to_owned(), nodes);
         }
     }
+    tell_gelus(model, profile, &mut names);
     names
+}
+
+/// Finds the nodes of the GELUs that ONNX Runtime fused and numbered through (`Gelu`, `Gelu_token_66`): where the model
+/// has as many of them, they ran in its order.
+fn tell_gelus(model: &Model, profile: &Trace, names: &mut NodeNames) {
+    let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
+    for (_, row) in profile.operators.iter() {
+        let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
+        let is_numbered = name == "Gelu" || name.starts_with("Gelu_token_");
+        let is_told = names.made_of.contains_key(name)
+            || names.nodes.contains_key(name)
+            || !profile.names.get(row.origins).is_empty();
+        if op_type == "Gelu" && is_numbered && !is_told && seen.insert(name) {
+            numbered.push(name);
+        }
+    }
+    let known = if numbered.is_empty() { Vec::new() } else { gelus(model) };
+    if known.len() != numbered.len() {
+        return;
+    }
+    for (name, nodes) in numbered.into_iter().zip(known) {
+        let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
+        let nodes = ids.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect();
+        names.made_of.insert(name.to_owned(), nodes);
+    }
 }
 
 /// The nodes of a model by name, each with those that come before it.
@@ -198,6 +224,7 @@ fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
     let graph = model.graph();
     let shapes = Shapes::infer(model, &Bindings::new()).ok();
     let dims_of = |value| shapes.as_ref()?.get(value)?.known_dims();
+    let reached = reached_by_inputs(graph);
     let mut nodes: HashMap<String, ModelNode> = HashMap::new();
     for node in graph.nodes() {
         let producers = node.reads().filter_map(|value| graph.value(value).producer);
@@ -211,8 +238,31 @@ fn graph_of(model: &Model) -> HashMap<String, ModelNode> {
         let elements = stored
             .filter_map(|input| dims_of(*input)?.iter().try_fold(1, |all: u64, size| all.checked_mul(*size)));
         known.weights = elements.max().unwrap_or(0);
+        known.is_of_constants = !reached.contains(&node.id);
     }
     nodes
+}
+
+/// The nodes to which a way leads from the graph's inputs, or from nodes that make up their values, such as those of
+/// random numbers.
+fn reached_by_inputs(graph: Graph<'_>) -> HashSet<NodeId> {
+    let is_constant = |node: &Node<'_>| {
+        node.is("Constant") || node.is("Const") || node.inputs.iter().flatten().next().is_some()
+    };
+    let is_input = |value: ValueId| {
+        let value = graph.value(value);
+        value.producer.is_none() && !value.is_stored()
+    };
+    let is_begin = |node: &Node<'_>| !is_constant(node) || node.reads().any(is_input);
+    let mut left: Vec<NodeId> = graph.nodes().filter(is_begin).map(|node| node.id).collect();
+    let mut reached: HashSet<NodeId> = left.iter().copied().collect();
+    while let Some(id) = left.pop() {
+        for value in graph.node(id).outputs.iter().flatten() {
+            let readers = graph.value(*value).consumers.iter().copied();
+            left.extend(readers.filter(|reader| reached.insert(*reader)));
+        }
+    }
+    reached
 }
 
 /// The names by which a node is known: those of the nodes that it was made of, or else its own.
