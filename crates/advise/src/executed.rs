@@ -35,6 +35,8 @@ struct Row<'a> {
     nodes: Vec<&'a str>,
     /// Whether its name holds those of several nodes, or it is named by one of another type.
     is_renamed: bool,
+    /// Whether it is what an engine contracted the pieces of a known operator into.
+    is_contraction: bool,
 }
 
 /// The operators that a profile executed in its measured iterations.
@@ -83,7 +85,15 @@ impl<'a> Executions<'a> {
         }
         let (name, op_type) = (own[0], trace.strings.get(key.1));
         self.by_name.entry(name).or_default().push(executed);
-        self.rows.push(Row { key, name, op_type, time: 0.0, nodes, is_renamed: false });
+        self.rows.push(Row {
+            key,
+            name,
+            op_type,
+            time: 0.0,
+            nodes,
+            is_renamed: false,
+            is_contraction: false,
+        });
         executed
     }
 
@@ -137,6 +147,33 @@ impl<'a> Executions<'a> {
             }
         }
         is_of_this_model
+    }
+
+    /// Takes in that some nodes are the pieces of an operator. An engine that contracts them names the operator by one
+    /// of them, and the others are within it unless they have operators of their own. Such an operator is of a type
+    /// that the pieces make together, and none by which it is named is alone.
+    pub fn contract(&mut self, pieces: &[&str], whole: &[String]) {
+        let pieces: Vec<&'a str> = pieces.iter().filter_map(|piece| self.names.own(piece)).collect();
+        let is_whole = |executed: &Executed| {
+            let op_type = self.rows[executed.0].op_type;
+            let is_named_by =
+                |piece: &&&str| self.by_node.get(**piece).is_some_and(|it| it.contains(executed));
+            whole.iter().any(|whole| may_run_as(whole, op_type))
+                && !pieces.iter().filter(is_named_by).any(|piece| self.names.is_alike(piece, op_type))
+        };
+        let mut named = pieces.iter().filter_map(|piece| self.by_node.get(piece)).flatten();
+        let Some(&contraction) = named.find(|executed| is_whole(executed)) else { return };
+        let row = &mut self.rows[contraction.0];
+        (row.is_renamed, row.is_contraction) = (true, true);
+        for piece in pieces {
+            self.by_node.entry(piece).or_insert_with(|| vec![contraction]);
+        }
+    }
+
+    /// Whether one of some nodes is within an operator that an engine contracted pieces into.
+    pub fn is_contracted(&self, nodes: &[&str]) -> bool {
+        let within = nodes.iter().filter_map(|node| self.by_node.get(node)).flatten();
+        within.into_iter().any(|executed| self.rows[executed.0].is_contraction)
     }
 
     /// Takes in an execution: its part of an average iteration in nanoseconds.
@@ -331,6 +368,23 @@ mod tests {
         assert_eq!(all.ran(&["sq"], true), Ran::Themselves(vec![Executed(0)]));
         assert_eq!(all.ran(&["pow"], true), Ran::Themselves(vec![Executed(1)]));
         assert_eq!(all.ran(&["sum"], true), Ran::WithOthers(vec![Executed(2)]));
+    }
+
+    #[test]
+    fn pieces_without_an_operator_are_within_the_one_that_they_make_together() {
+        let trace = trace(&[("div", "MVN", &[]), ("out", "Subgraph", &["mul", "out"]), ("own", "Pow", &[])]);
+        let nodes =
+            [("pow", "Pow"), ("own", "Pow"), ("div", "Div"), ("mul", "Mul"), ("out", "Add"), ("b", "Pow")];
+        let whole = ["LayerNormalization".to_owned()];
+        let mut all = executions(&trace);
+        assert!(all.explain(nodes.into_iter(), |_, _| Vec::new()));
+        all.contract(&["mul", "out"], &whole);
+        assert!(!all.is_contracted(&["mul", "out"]), "a type that may be each of them");
+        all.contract(&["pow", "own", "div", "mul", "out", "gone"], &whole);
+        assert!(all.is_contracted(&["pow", "mul"]) && !all.is_contracted(&["own", "b"]));
+        assert_eq!(all.ran(&["pow"], true), Ran::WithOthers(vec![Executed(0)]));
+        assert_eq!(all.ran(&["div"], true), Ran::WithOthers(vec![Executed(0)]));
+        assert_eq!(all.ran(&["own"], true), Ran::Themselves(vec![Executed(2)]));
     }
 
     #[test]

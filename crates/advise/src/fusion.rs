@@ -2,18 +2,19 @@
 //!
 //! A chain begins with a convolution or consists of elementwise operators, with one reduction or one
 //! operation on segments among them. All but the first have one input and one output; inputs that are
-//! constants don't count. Normalisations, factors and summands of channels right behind a convolution become part of
+//! constants don't count, nor do operators that only constants reach: they are computed once. Normalisations, factors and summands of channels right behind a convolution become part of
 //! its weights, and don't count either. The limits are those of the Ascend 310 (`rules/targets.toml`).
 
 mod l2;
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use opscope_model::{Model, Node, NodeId, ValueId};
+use opscope_model::{Bindings, Model, Node, NodeId, Shapes, ValueId};
 use opscope_trace::words;
 use serde::Serialize;
 
-use crate::graph::View;
+use crate::graph::{Folded, View};
 use crate::target::Target;
 
 pub use l2::{L2, Split, split};
@@ -115,23 +116,52 @@ fn class(node: &Node<'_>) -> Option<Class> {
     }
 }
 
-/// How many of a node's inputs change from run to run.
-fn live_inputs(view: View<'_>, node: &Node<'_>) -> usize {
-    node.inputs.iter().flatten().filter(|input| !view.is_constant(**input)).count()
+/// A model's graph, with the parts of it that are computed once.
+struct Network<'m> {
+    view: View<'m>,
+    folded: Folded,
+    /// The shapes of all values, once those of a constant that the file doesn't store are asked for.
+    shapes: OnceCell<Option<Shapes>>,
+}
+
+impl<'m> Network<'m> {
+    fn of(model: &'m Model) -> Self {
+        let view = View::new(model);
+        Self { view, folded: Folded::of(view), shapes: OnceCell::new() }
+    }
+
+    fn is_constant(&self, value: ValueId) -> bool {
+        self.folded.is_constant(self.view, value)
+    }
+
+    /// How many of a node's inputs change from run to run.
+    fn live_inputs(&self, node: &Node<'_>) -> usize {
+        node.inputs.iter().flatten().filter(|input| !self.is_constant(**input)).count()
+    }
+
+    /// The dimensions of a constant, where they are known.
+    fn dims(&self, value: ValueId) -> Option<Vec<u64>> {
+        if let Some(stored) = self.view.dims(value) {
+            return Some(stored.into_iter().map(|size| u64::try_from(size).unwrap_or(0)).collect());
+        }
+        let infer = || Shapes::infer(self.view.model, &Bindings::default()).ok();
+        self.shapes.get_or_init(infer).as_ref()?.get(value)?.known_dims()
+    }
 }
 
 /// Finds the chains of a model.
 pub fn fusion(model: &Model) -> Fusion {
-    let view = View::new(model);
+    let network = Network::of(model);
+    let view = network.view;
     let mut taken: HashSet<NodeId> = HashSet::new();
     let mut chains = Vec::new();
     let mut ends: Vec<(NodeId, NodeId, Class)> = Vec::new();
-    for node in view.nodes() {
+    for node in view.nodes().filter(|node| !network.folded.has(node)) {
         let Some(class) = class(&node) else { continue };
         if !taken.insert(node.id) {
             continue;
         }
-        let (mut chain, last) = follow(view, node, class, &mut taken);
+        let (mut chain, last) = follow(&network, node, class, &mut taken);
         // Parts of one operator of another format aren't fused, and are no operators to name.
         chain.links.retain(|link| !model.is_helper(&link.name));
         if !chain.links.is_empty() {
@@ -146,7 +176,12 @@ fn link(node: &Node<'_>) -> Link {
     Link { name: node.name.to_owned(), op_type: node.op_type.to_owned() }
 }
 
-fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<NodeId>) -> (Chain, NodeId) {
+fn follow<'m>(
+    network: &Network<'m>,
+    head: Node<'m>,
+    kind: Class,
+    taken: &mut HashSet<NodeId>,
+) -> (Chain, NodeId) {
     let mut chain = Chain {
         class: kind,
         links: vec![link(&head)],
@@ -158,15 +193,15 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
     let mut is_folding = kind == Class::Convolution;
     let mut at = head;
     loop {
-        let next = next_of(view, &at, chain.links.len() == 1);
-        if let Some(next) = next.as_ref().ok().filter(|next| is_folding && becomes_weights(view, next)) {
+        let next = next_of(network, &at, chain.links.len() == 1);
+        if let Some(next) = next.as_ref().ok().filter(|next| is_folding && becomes_weights(network, next)) {
             at = *next;
             taken.insert(at.id);
             chain.links.push(link(&at));
             continue;
         }
         is_folding = false;
-        let joined = next.and_then(|next| Ok((may_join(view, &next, chain.class, elementwise)?, next)));
+        let joined = next.and_then(|next| Ok((may_join(network, &next, chain.class, elementwise)?, next)));
         match joined {
             Ok((class, next)) => (chain.class, at) = (class, next),
             Err([Told { stop, remedy }, zh]) => return (Chain { stop, remedy, zh, ..chain }, at.id),
@@ -178,20 +213,22 @@ fn follow<'m>(view: View<'m>, head: Node<'m>, kind: Class, taken: &mut HashSet<N
 }
 
 /// Whether a node behind a convolution only scales and shifts its channels by constants.
-fn becomes_weights(view: View<'_>, node: &Node<'_>) -> bool {
+fn becomes_weights(network: &Network<'_>, node: &Node<'_>) -> bool {
     let is_of_channels = |value: &ValueId| {
         // Of images, height and width come last.
-        let dims = view.dims(*value).unwrap_or_default();
+        let Some(dims) = network.dims(*value) else { return false };
         let sizes = dims.iter().filter(|size| **size != 1).count();
-        view.is_constant(*value) && (sizes == 0 || sizes == 1 && dims.last() == Some(&1))
+        network.is_constant(*value) && (sizes == 0 || sizes == 1 && dims.last() == Some(&1))
     };
     let is_inference = node.attributes.int("training_mode").unwrap_or(0) == 0;
-    let is_alone = node.outputs.iter().flatten().count() == 1 && live_inputs(view, node) == 1;
+    let is_alone = node.outputs.iter().flatten().count() == 1 && network.live_inputs(node) == 1;
     match node.op_type {
         _ if !node.domain.is_empty() || !is_alone => false,
-        "BatchNormalization" => is_inference && node.input(0).is_some_and(|input| !view.is_constant(input)),
+        "BatchNormalization" => {
+            is_inference && node.input(0).is_some_and(|input| !network.is_constant(input))
+        }
         "Mul" | "Add" => {
-            node.inputs.iter().flatten().filter(|input| view.is_constant(**input)).all(is_of_channels)
+            node.inputs.iter().flatten().filter(|input| network.is_constant(**input)).all(is_of_channels)
         }
         _ => false,
     }
@@ -206,7 +243,8 @@ fn stop(en: String, zh: String) -> Stop {
 
 /// The only operator that goes on with a result. Of several users, a copy for each helps if the node begins
 /// its chain, and no user begins one of its own.
-fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m>, Stop> {
+fn next_of<'m>(network: &Network<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m>, Stop> {
+    let view = network.view;
     let graph = view.model.graph();
     let outputs = node.outputs.iter().flatten().filter(|output| {
         let value = graph.value(**output);
@@ -234,7 +272,7 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m
             let names = names.join(", ");
             let more = if others.len() > 2 { [" and others", " 等"] } else { ["", ""] };
             let is_copied = is_head && class(node) == Some(Class::Elementwise);
-            let goes_on = |id: &NodeId| may_join(view, &graph.node(*id), Class::Elementwise, 1).is_ok();
+            let goes_on = |id: &NodeId| may_join(network, &graph.node(*id), Class::Elementwise, 1).is_ok();
             let mut told = stop(
                 format!("the result is also used by {names}{}", more[0]),
                 format!("结果还被 {names}{} 使用", more[1]),
@@ -251,7 +289,12 @@ fn next_of<'m>(view: View<'m>, node: &Node<'m>, is_head: bool) -> Result<Node<'m
 }
 
 /// Whether an operator may join a chain; the class that the chain then has.
-fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize) -> Result<Class, Stop> {
+fn may_join(
+    network: &Network<'_>,
+    node: &Node<'_>,
+    of_chain: Class,
+    elementwise: usize,
+) -> Result<Class, Stop> {
     match class(node) {
         Some(Class::Elementwise) => {}
         Some(class @ (Class::Reduce | Class::Segment))
@@ -271,7 +314,7 @@ fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize
                 format!("{} 是卷积，它开始一条新的链", node.name),
             ));
         }
-        _ if view.model.is_helper(node.name) => {
+        _ if network.view.model.is_helper(node.name) => {
             return Err(stop(
                 format!(
                     "{} ({}), which ONNX needs here and the file doesn't have, is not elementwise",
@@ -307,7 +350,7 @@ fn may_join(view: View<'_>, node: &Node<'_>, of_chain: Class, elementwise: usize
             format!("{} 将是第 {nth} 个逐元素算子，上限为 {limit} 个", node.name),
         ));
     }
-    let live = live_inputs(view, node);
+    let live = network.live_inputs(node);
     if live > 1 {
         let mut told = stop(
             format!("{} ({}) has {live} live inputs", node.name, node.op_type),
@@ -398,6 +441,29 @@ mod tests {
         let found =
             chains(&["Conv x,W:16x3x3x3 -> a", "Mul a,K:16 -> b", "Relu b -> c", "Abs c -> d", "Neg d -> y"]);
         assert_eq!(found[0].1, "Conv+Mul+Relu+Abs");
+    }
+
+    #[test]
+    fn operators_that_only_constants_reach_do_not_count() {
+        let found = chains(&[
+            "Cast W:16x3x3x3 to=1 -> w",
+            "Conv x,w -> a",
+            "Cast B:16x1x1 to=1 -> b",
+            "Sqrt b -> c",
+            "Add a,c -> d",
+            "Relu d -> y",
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].0, &*found[0].1), (Class::Convolution, "Conv+Add+Relu"));
+        let found = chains(&[
+            "Conv x,W:16x3x3x3 -> a",
+            "Cast B:16x1x1 to=1 -> b",
+            "Mul a,b -> c",
+            "Relu c -> d",
+            "Abs d -> e",
+            "Neg e -> y",
+        ]);
+        assert_eq!(found[0].1, "Conv+Mul+Relu+Abs+Neg", "the factors of channels become weights");
     }
 
     #[test]

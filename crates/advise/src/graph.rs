@@ -77,6 +77,57 @@ impl<'m> View<'m> {
     }
 }
 
+/// The nodes that compute the same in every run, because nothing but constants reaches them. A converter or an engine
+/// computes them once, so that they are no operators that run.
+pub(crate) struct Folded {
+    /// By node.
+    is_folded: Vec<bool>,
+}
+
+impl Folded {
+    pub fn of(view: View<'_>) -> Self {
+        let mut folded = Self { is_folded: vec![false; view.model.graph().node_count()] };
+        // Nodes come in the order in which they run.
+        for node in view.nodes() {
+            let is_folded = folded.is_computed_from_constants(view, &node);
+            if let Some(known) = folded.is_folded.get_mut(node.id.index()) {
+                *known = is_folded;
+            }
+        }
+        folded
+    }
+
+    /// Whether a node is computed from constants alone, and is none itself.
+    pub fn has(&self, node: &Node<'_>) -> bool {
+        self.is_folded.get(node.id.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether a value is always the same.
+    pub fn is_constant(&self, view: View<'_>, value: ValueId) -> bool {
+        view.is_constant(value) || view.producer_of(value).is_some_and(|node| self.has(&node))
+    }
+
+    fn is_computed_from_constants(&self, view: View<'_>, node: &Node<'_>) -> bool {
+        /// Operators of ONNX's that may give another result for the same inputs: random ones, and those that run a
+        /// graph of their own, which may have some.
+        const OTHERS: [&str; 8] = [
+            "Bernoulli",
+            "If",
+            "Loop",
+            "Multinomial",
+            "RandomNormalLike",
+            "RandomUniformLike",
+            "Scan",
+            "SequenceMap",
+        ];
+        let mut reads = node.reads().peekable();
+        node.domain.is_empty()
+            && !OTHERS.contains(&node.op_type)
+            && reads.peek().is_some()
+            && reads.all(|value| self.is_constant(view, value))
+    }
+}
+
 /// Whether a node only gives the same data another shape.
 pub(crate) fn is_reshape(node: &Node<'_>) -> bool {
     ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| node.is(name))
@@ -225,6 +276,22 @@ pub(crate) fn odd_channels(model: &Model, multiple: i64) -> impl Iterator<Item =
 mod tests {
     use super::*;
     use crate::testing::graph;
+
+    #[test]
+    fn what_only_constants_reach_is_folded_unless_it_is_random() {
+        let model = graph(&[
+            "Cast H:4 to=1 -> a",
+            "Sqrt a -> b",
+            "RandomNormalLike b -> c",
+            "Neg c -> d",
+            "Add x,b -> e",
+            "Add e,d -> y",
+        ]);
+        let view = View::new(&model);
+        let folded = Folded::of(view);
+        let names: Vec<&str> = view.nodes().filter(|node| folded.has(node)).map(|node| node.name).collect();
+        assert_eq!(names, ["Cast_a", "Sqrt_b"]);
+    }
 
     #[test]
     fn an_operator_that_is_named_by_a_value_stands_for_the_nodes_that_make_it() {

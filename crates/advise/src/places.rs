@@ -50,7 +50,9 @@ impl<'s, 'a> Places<'s, 'a> {
         let evidence =
             |time, detail| Evidence { name: name.to_owned(), op_type: op_type.to_owned(), time, detail };
         let executions = &self.subject.executions;
+        let is_done = self.means == Means::Pieces && executions.is_contracted(nodes);
         let claim = match self.subject.ran(nodes) {
+            _ if is_done => None,
             Ran::Unknown => {
                 Some(Claim { evidence: evidence(None, detail), saves: Vec::new(), changes: Vec::new() })
             }

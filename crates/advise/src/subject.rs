@@ -22,6 +22,9 @@ use crate::metrics::{Metric, Metrics};
 use crate::rewrites::Rewrites;
 use crate::target::Target;
 
+/// The rewrites that put one operator in the place of its pieces.
+const CONTRACTIONS: &str = "G05a,G06,G28";
+
 /// How a profile was taken, as far as that shows beside it.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -123,7 +126,18 @@ impl<'a> Subject<'a> {
             |name: &str, op_type: &str| model.map_or(Vec::new(), |model| nodes_behind(model, name, op_type));
         subject.is_of_this_model =
             subject.executions.explain(nodes.map(|node| (node.name, node.op_type)), behind);
+        subject.find_contractions();
         subject
+    }
+
+    /// Looks for operators into which the engine contracted what opscope's rewrites would.
+    fn find_contractions(&mut self) {
+        let Some(rewrites) = self.rewrites.as_ref().filter(|_| self.is_of_this_model) else { return };
+        let matches = rewrites.matches(CONTRACTIONS, |_| None);
+        for place in matches.iter().flat_map(|matches| &matches.places) {
+            let pieces: Vec<&str> = place.nodes.iter().map(|node| &*node.name).collect();
+            self.executions.contract(&pieces, &place.made);
+        }
     }
 
     /// All that is known of the model's conversion.

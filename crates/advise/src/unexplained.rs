@@ -56,6 +56,11 @@ impl<'a> NodeNames<'a> {
         self.types.contains_key(name)
     }
 
+    /// The name of a node for as long as the nodes are there.
+    pub fn own(&self, name: &str) -> Option<&'a str> {
+        self.types.get_key_value(name).map(|(own, _)| *own)
+    }
+
     /// The types of the nodes that have no operator of their own, each once.
     pub fn types_without(&self, has: impl Fn(&str) -> bool) -> Vec<&'a str> {
         let without = self.types.iter().filter(|(name, _)| !has(name));

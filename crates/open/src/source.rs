@@ -12,8 +12,8 @@ use opscope_trace::{LossKind, Trace};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::formats::beside::files_in;
 use crate::formats::{
-    ALL, ascend_raw, ascend_serving, board, chrome, onnx_model, openvino, other_models, perf, rocm, tensorrt,
-    xplane,
+    ALL, ascend_raw, ascend_serving, board, chrome, onnx_model, openvino, opscope_database, other_models,
+    perf, rocm, tensorrt, xplane,
 };
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
@@ -221,11 +221,17 @@ fn count_others(trace: &mut Trace, format: &Format, (folder, place): (&Path, &Pa
     let Some((_, together)) = READ_TOGETHER.iter().find(|(name, _)| *name == format.name) else { return };
     let is_other = |file: &Look| {
         let found = format_of(file).filter(|found| is_profile(found));
-        file.path != place && found.is_some_and(|found| !together.contains(&found.name))
+        let is_import = |found: &Format| found.name == opscope_database::FORMAT.name && is_import(&file.path);
+        file.path != place && found.is_some_and(|found| !together.contains(&found.name) && !is_import(found))
     };
     for other in files_in(folder, stop, is_other).found {
         trace.count_loss(LossKind::OtherProfile, 1, &other.display().to_string());
     }
+}
+
+/// Whether a database has the name under which an import of the folder leaves it there.
+fn is_import(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "opscope.db")
 }
 
 /// Formats of folders, each with those of the files that are read together there, or named where they aren't.

@@ -290,6 +290,41 @@ fn profiles_beside_the_one_that_a_folder_is_read_as_are_counted() {
     write("timeline.json", TIMELINE);
     let told = others(folder.path());
     assert!(told.len() == 1 && told[0].ends_with("timeline.json"), "{told:?}");
+    let trace = open(folder.path()).unwrap();
+    opscope_formats::sqlite::write_file(&trace, &folder.path().join("opscope.db")).unwrap();
+    assert_eq!(others(folder.path()), told, "an import of the folder is no other profile");
+    opscope_formats::sqlite::write_file(&trace, &folder.path().join("other.db")).unwrap();
+    assert_eq!(others(folder.path()).len(), 2);
+}
+
+#[test]
+fn counters_without_a_time_give_way_to_the_graph_of_their_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| std::fs::write(folder.path().join(name), content).unwrap();
+    let counters = |name: &str| {
+        format!(
+            r#"{{"report_type": "average", "avg_performance": {{"nodes": [{{"name": "{name}",
+                "node_type": "Parameter", "status": "Status.NOT_RUN", "real_time": "0.000",
+                "cpu_time": "0.000", "exec_type": "unknown_I8"}}], "total_real_time": "0.000"}}}}"#
+        )
+    };
+    write(
+        "graph.xml",
+        r#"<?xml version="1.0"?><net name="n" version="11"><layers>
+            <layer id="0" name="x" type="Input"><data execOrder="0" execTimeMcs="not_executed"
+                originalLayersNames="x" primitiveType="unknown" runtimePrecision="f32"/></layer>
+            <layer id="1" name="conv" type="Convolution"><data execOrder="1" execTimeMcs="57"
+                originalLayersNames="conv" primitiveType="jit" runtimePrecision="f32"/></layer>
+            </layers><edges></edges></net>"#,
+    );
+    let read = |name: &str| {
+        write("average.json", &counters(name));
+        let opened = Source::at(&folder.path().join("average.json")).unwrap().open(&()).unwrap();
+        let is_other = opened.trace.losses.iter().any(|(_, loss)| loss.kind == LossKind::OtherNetwork);
+        (opened.trace.tasks.len(), opened.remarks.len(), is_other)
+    };
+    assert_eq!(read("x"), (1, 1, false));
+    assert_eq!(read("y"), (0, 0, false), "the graph is none that has this node");
 }
 
 #[test]

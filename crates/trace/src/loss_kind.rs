@@ -390,6 +390,8 @@ loss_kinds! {
             UnknownCategory = "unknown-category", Doubted, Record, "events of an unknown category or name";
             FurtherUnknownCategory = "further-unknown-category", Doubted, Record,
                 "events of further unknown categories";
+            RepeatedEvent = "repeated-event", Doubted, Record,
+                "left out: an event that the file has already";
             UnreadShapes = "unread-shapes", Doubted, Tensor, "shapes of operators could not be read";
             NodeOfOverlappingRuns = "node-of-overlapping-runs", Doubted, Task,
                 "executions of nodes while several runs overlapped, without a telling thread";
@@ -458,6 +460,8 @@ loss_kinds! {
                 "not read: a further run or table behind the first of a text";
             RowsNotPrinted = "rows-not-printed", Lost, Task,
                 "not in the table: time that its total has and its rows haven't";
+            OffTotal = "off-total", Doubted, Task,
+                "doubtful: a table whose times don't add up to the total that it states";
             CutNames = "cut-names", Doubted, Name,
                 "doubtful: names that were cut off, so that several may be shown as one";
             CutInference = "cut-inference", Lost, Iteration,

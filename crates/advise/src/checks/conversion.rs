@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::nodes::each_node;
 use crate::claim::Claims;
 use crate::condition::Means;
-use crate::graph::View;
+use crate::graph::{Folded, View};
 use crate::outcome::{Causes, Found, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
@@ -106,10 +106,12 @@ fn leaves_the_engine(subject: &Subject<'_>, _: &Rule) -> Outcome {
     let Some(model) = subject.model else { return Outcome::Missing("the model (--model)".to_owned()) };
     let mut places = Places::new(subject, Means::Step);
     let view = View::new(model);
-    // Weights of a smaller type are brought to another one when the model is converted.
+    let folded = Folded::of(view);
+    // Weights of a smaller type are brought to another one when the model is converted, and all that is computed of
+    // weights alone is computed then.
     let is_of_weights = |node: &Node<'_>| {
         let mut inputs = node.inputs.iter().flatten().peekable();
-        inputs.peek().is_some() && inputs.all(|input| view.is_constant(*input))
+        folded.has(node) || inputs.peek().is_some() && inputs.all(|input| view.is_constant(*input))
     };
     // The lists are of ONNX's operators. A layer that a reader leaves under its own format's name is none of them, and
     // whether the converter takes it isn't known.

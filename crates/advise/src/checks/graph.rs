@@ -5,7 +5,7 @@ use opscope_trace::DataType;
 use super::nodes::{form_without_savings, missing, places};
 use super::rewritten;
 use crate::condition::{MatchCondition, MatchSaves, Means};
-use crate::graph::View;
+use crate::graph::{Folded, View};
 use crate::outcome::{Causes, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
@@ -55,12 +55,14 @@ fn wide_types(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     };
     let condition = MatchCondition { means: Means::Step, saves: MatchSaves::Root, only: None };
     let least = rule.limit("elements");
+    let folded = subject.model.map(|model| Folded::of(View::new(model)));
     beside_matches(subject, rule, &condition, |view, node| {
         // Computations of shapes are folded anyway, and have few elements.
         let shape = shapes.get(node.output(0)?)?;
         let is_wide = matches!(shape.data_type, DataType::Int64 | DataType::Float64);
         let is_large = shape.elements().is_none_or(|count| count as f64 >= least);
-        let constant = node.inputs.iter().flatten().all(|input| view.is_constant(*input));
+        let constant = node.inputs.iter().flatten().all(|input| view.is_constant(*input))
+            || folded.as_ref().is_some_and(|folded| folded.has(node));
         (is_wide && is_large && !constant && !node.is("Cast"))
             .then(|| format!("computes {}", shape.data_type))
     })

@@ -12,7 +12,7 @@ use opscope_trace::DataType;
 use serde::Serialize;
 
 use super::{Class, class};
-use crate::graph::View;
+use crate::graph::{Folded, View};
 
 const MIB: u64 = 1 << 20;
 
@@ -88,9 +88,12 @@ pub struct Split {
 pub fn split(model: &Model, shapes: &Shapes, l2: &L2) -> Option<Split> {
     let batch = batch(model, shapes)?;
     let view = View::new(model);
+    let folded = Folded::of(view);
     let needs = |each: u64| {
-        let of_nodes = view.nodes().filter(|node| !node.is("Constant"));
-        of_nodes.filter_map(|node| Some((need(view, shapes, &node, batch, each)?, node.name))).max()
+        let of_nodes = view.nodes().filter(|node| !node.is("Constant") && !folded.has(node));
+        of_nodes
+            .filter_map(|node| Some((need((view, &folded), shapes, &node, batch, each)?, node.name)))
+            .max()
     };
     let (whole, operator) = needs(batch)?;
     if whole <= l2.bytes {
@@ -114,13 +117,19 @@ fn batch(model: &Model, shapes: &Shapes) -> Option<u64> {
 
 /// How many bytes a node's values take while it works on `each` of `batch` samples; `None` where a size
 /// isn't known, and of nodes that only give a value another shape.
-fn need(view: View<'_>, shapes: &Shapes, node: &Node<'_>, batch: u64, each: u64) -> Option<u64> {
+fn need(
+    (view, folded): (View<'_>, &Folded),
+    shapes: &Shapes,
+    node: &Node<'_>,
+    batch: u64,
+    each: u64,
+) -> Option<u64> {
     const VIEWS: [&str; 6] = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Shape"];
     if node.domain.is_empty() && VIEWS.contains(&node.op_type) {
         return None;
     }
     let size = |value: &ValueId| bytes(shapes, *value, batch, each);
-    let live = node.inputs.iter().flatten().filter(|input| !view.is_constant(**input));
+    let live = node.inputs.iter().flatten().filter(|input| !folded.is_constant(view, **input));
     let inputs: Option<Vec<u64>> = live.map(size).collect();
     let results: Option<Vec<u64>> = node.outputs.iter().flatten().map(size).collect();
     let (inputs, results) =

@@ -56,6 +56,39 @@ fn a_normalisation_that_the_rewrite_leaves_alone_is_no_finding() {
     assert!(!norm("spatial=0").finds("G01") && !norm("training_mode=1").finds("G01"));
 }
 
+/// A layer normalisation in pieces, as an engine ran it.
+fn normalisation(ops: &[Op<'_>]) -> Case {
+    let nodes = [
+        "ReduceMean x axes=2. -> m",
+        "Sub x,m -> d",
+        "Pow d,T: -> s",
+        "ReduceMean s axes=2. -> v",
+        "Add v,E: -> w",
+        "Sqrt w -> r",
+        "Div d,r -> n",
+        "Mul n,G:16 -> g",
+        "Add g,B:16 -> y",
+    ];
+    let model = stored(&[2, 3, 16], &nodes, &[("T", &[2.0]), ("E", &[1e-5])], &[]);
+    Case { model: on(Target::default(), model).model, ..of(Profile::new(ops)) }
+}
+
+#[test]
+fn pieces_that_the_engine_contracted_are_done_and_so_is_each_of_them() {
+    let done = |ops: &[Op<'_>]| {
+        let report = normalisation(ops).report();
+        let is_found = |id: &str| report.findings.iter().any(|finding| finding.rule.id == id);
+        let is_done = |id: &str| report.done.iter().any(|done| done.id == id);
+        ["G28", "G04"].map(|id| (is_found(id), is_done(id)))
+    };
+    let contracted = [("Div_n", "MVN", CPU, 50, &[][..]), ("Add_y", "Subgraph", CPU, 20, &[])];
+    assert_eq!(done(&contracted), [(false, true); 2], "OpenVINO's names");
+    let contracted = [("Mul_g/LayerNormFusion/", "LayerNormalization", CPU, 50, &[][..])];
+    assert_eq!(done(&contracted), [(false, true); 2], "ONNX Runtime's names");
+    let pieces = [("Div_n", "Div", CPU, 50, &[][..]), ("Pow_s", "Pow", CPU, 20, &[])];
+    assert_eq!(done(&pieces), [(true, false); 2]);
+}
+
 #[test]
 fn a_threshold_of_the_users_changes_what_is_found_and_not_what_opscope_does() {
     let case = shaped(&[1, 3, 1, 400], &["Conv x,W:4x3x1x100 -> y"]);

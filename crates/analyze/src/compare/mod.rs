@@ -278,12 +278,21 @@ fn is_unrecorded(a: &Side<'_>, b: &Side<'_>) -> bool {
     !a.latencies.unrecorded.is_empty() && !b.latencies.unrecorded.is_empty()
 }
 
+/// Whether the iterations of a side are sums of its operators, where those of the other are more than that, or nothing
+/// is known of how they differ. Several iterations of sums on both sides are alike, and may be tested against noise.
+fn is_sum_beside(a: &Side<'_>, b: &Side<'_>) -> bool {
+    match (a.is_made_of_sums(), b.is_made_of_sums()) {
+        (true, true) => a.iterations.len() == 1 || b.iterations.len() == 1,
+        (a, b) => a || b,
+    }
+}
+
 fn basis(a: &Side<'_>, b: &Side<'_>, spans: &[SpanChange]) -> (Basis, Nanoseconds, Nanoseconds) {
     if let (true, Some(from), Some(to)) = (is_unrecorded(a, b), a.latencies.typical(), b.latencies.typical())
     {
         return (Basis::Unrecorded, from, to);
     }
-    if !a.iterations.is_empty() && !b.iterations.is_empty() {
+    if !a.iterations.is_empty() && !b.iterations.is_empty() && !is_sum_beside(a, b) {
         return (Basis::Iterations, mean(&a.iterations), mean(&b.iterations));
     }
     if !a.executions.is_empty() && !b.executions.is_empty() {

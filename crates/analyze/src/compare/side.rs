@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
 
+use super::mean;
 use super::nests::Nests;
 use super::spans::Spans;
 use crate::calls::executions;
@@ -75,6 +76,14 @@ impl<'t> Side<'t> {
 
     pub fn operator_time(&self) -> Nanoseconds {
         self.rows.iter().map(|row| row.time).sum()
+    }
+
+    /// Whether its iterations are nothing but the sums of its operators, which a reader laid end to end because the
+    /// file tells no times of theirs. The operators' times are rounded down, each by less than a nanosecond.
+    pub fn is_made_of_sums(&self) -> bool {
+        let rounded = self.rows.len() as i64 + 1;
+        let left = mean(&self.iterations) - self.operator_time();
+        !self.trace.run.layer_times.is_placed() && !self.iterations.is_empty() && left.0.abs() <= rounded
     }
 }
 

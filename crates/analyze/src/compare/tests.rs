@@ -42,6 +42,36 @@ pub(super) fn stories(comparison: &Comparison<'_>) -> Vec<String> {
     comparison.groups.iter().map(|group| format!("{} {}", group.story(), group.delta.0 / 1_000)).collect()
 }
 
+/// The same with an inference around the operators that lasts so many microseconds.
+fn inference(rows: &[(&str, &str, &str, i64)], micros: i64, times: TimeBasis) -> Trace {
+    let mut trace = profile(rows);
+    let (start, duration) = (Nanoseconds(0), Nanoseconds(micros * 1_000));
+    let row = Iteration { model: None, number: 1, warm_up: false, start, duration };
+    let iteration = Some(trace.iterations.push(row));
+    for id in trace.tasks.ids().collect::<Vec<_>>() {
+        let row = trace.tasks.get(id);
+        trace.tasks.set(id, Task { iteration, ..row });
+    }
+    trace.run.layer_times = times;
+    trace
+}
+
+#[test]
+fn an_inference_that_was_timed_is_compared_with_no_sum_of_operators() {
+    let rows = [("conv", "Conv", "", 100), ("relu", "Relu", "", 20)];
+    let timed = inference(&rows, 200, TimeBasis::default());
+    let stated = inference(&rows, 150, TimeBasis::Unplaced);
+    let summed = inference(&rows, 120, TimeBasis::Unplaced);
+    let figures = |before: &Trace, after: &Trace| {
+        let comparison = Comparison::of(before, after);
+        (comparison.basis, comparison.before.0 / 1_000, comparison.after.0 / 1_000)
+    };
+    assert_eq!(figures(&timed, &summed), (Basis::OperatorTime, 120, 120));
+    assert_eq!(figures(&summed, &timed), (Basis::OperatorTime, 120, 120));
+    assert_eq!(figures(&summed, &summed), (Basis::OperatorTime, 120, 120));
+    assert_eq!(figures(&timed, &stated), (Basis::Iterations, 200, 150), "the file states how long it lasted");
+}
+
 #[test]
 fn what_a_convolution_took_in_is_told_as_merged() {
     let before = profile(&[

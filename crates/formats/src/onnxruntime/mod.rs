@@ -24,6 +24,7 @@ mod event;
 mod places;
 mod profile;
 mod read;
+mod repetitions;
 mod sessions;
 mod shapes;
 mod to_trace;

@@ -26,6 +26,8 @@ pub struct Profile {
     /// How many events of fences there are. Versions before 2022 record them before and after
     /// every node, and they hold nothing but waiting for other devices.
     pub fences: u64,
+    /// How many events were left out because the file had them already.
+    pub repeated: u64,
     /// Events that are none of the above: their category and how many there are.
     pub others: Vec<(StringId, u64)>,
     /// The file's damage.

@@ -14,6 +14,7 @@ use super::profile::{
     DeviceEvent, DeviceEventKind, Memory, NodeEvent, Position, Profile, Scheduling, SessionEvent,
     SessionEventKind, Worker,
 };
+use super::repetitions::Repetitions;
 use crate::input::Input;
 use crate::reading::Stop;
 
@@ -108,12 +109,20 @@ struct Decoder<'t> {
     last_node: HashMap<StringId, u32>,
     /// The place of each category in [`Profile::others`].
     others: HashMap<StringId, usize>,
+    repetitions: Repetitions,
 }
 
 impl<'t> Decoder<'t> {
     fn new(text: &'t str, path: &Path) -> Self {
         let profile = Profile { path: path.to_owned(), ..Profile::default() };
-        Self { text, offset: 0, profile, last_node: HashMap::new(), others: HashMap::new() }
+        Self {
+            text,
+            offset: 0,
+            profile,
+            last_node: HashMap::new(),
+            others: HashMap::new(),
+            repetitions: Repetitions::default(),
+        }
     }
 
     fn decode(&mut self, stop: &Stop) -> Result<(), ReadError> {
@@ -213,14 +222,20 @@ impl<'t> Decoder<'t> {
             return Err("the event has a negative \"dur\"");
         }
         match kind {
-            EventKind::Session => self.profile.sessions.push(SessionEvent {
-                kind: SessionEventKind::of(&event.name),
-                name: self.profile.strings.intern(&event.name),
-                process: event.pid,
-                thread: event.tid,
-                start,
-                duration,
-            }),
+            EventKind::Session => {
+                let event = SessionEvent {
+                    kind: SessionEventKind::of(&event.name),
+                    name: self.profile.strings.intern(&event.name),
+                    process: event.pid,
+                    thread: event.tid,
+                    start,
+                    duration,
+                };
+                match self.repetitions.is_session_known(&event, &self.profile) {
+                    true => self.profile.repeated += 1,
+                    false => self.profile.sessions.push(event),
+                }
+            }
             EventKind::Node => self.take_node(event, start, duration),
             EventKind::Device(kind) => self.take_device_event(event, json, kind, start, duration),
             EventKind::Fence => self.profile.fences += 1,
@@ -271,8 +286,12 @@ impl<'t> Decoder<'t> {
             },
             scheduling,
         };
+        if self.repetitions.is_node_known(&node, &self.profile) {
+            self.profile.repeated += 1;
+            return;
+        }
         if let Ok(index) = u32::try_from(self.profile.nodes.len()) {
-            self.last_node.insert(strings.intern(&event.name), index);
+            self.last_node.insert(self.profile.strings.intern(&event.name), index);
         }
         self.profile.nodes.push(node);
     }
@@ -310,7 +329,7 @@ impl<'t> Decoder<'t> {
         let strings = &mut self.profile.strings;
         // The runtime writes what a node launched right behind the node's event.
         let parent = strings.lookup(&event.arguments.parent_name);
-        self.profile.devices.push(DeviceEvent {
+        let event = DeviceEvent {
             kind,
             name: strings.intern(&event.name),
             node: parent.and_then(|parent| self.last_node.get(&parent).copied()),
@@ -320,7 +339,11 @@ impl<'t> Decoder<'t> {
             start,
             duration,
             arguments: strings.intern(all_arguments),
-        });
+        };
+        match self.repetitions.is_device_event_known(&event, &self.profile) {
+            true => self.profile.repeated += 1,
+            false => self.profile.devices.push(event),
+        }
     }
 
     /// Skips blanks, and the bytes in `also`.

@@ -64,6 +64,23 @@ fn two_runs() -> Vec<String> {
     ]
 }
 
+#[test]
+fn events_that_a_file_has_twice_count_once_and_are_told() {
+    let once = parse(&file(&two_runs())).to_trace();
+    let doubled: Vec<String> = two_runs().into_iter().flat_map(|event| [event.clone(), event]).collect();
+    let joined = [two_runs(), two_runs()].concat();
+    for events in [doubled, joined] {
+        let trace = parse(&file(&events)).to_trace();
+        assert_eq!(trace.tasks.len(), once.tasks.len());
+        assert_eq!(trace.iterations.len(), once.iterations.len());
+        assert_eq!(losses(&trace), [("left out: an event that the file has already", 10, "profile.json")]);
+    }
+    // Two executions may begin in one microsecond, and last less.
+    let short = [node(70, 202, 0, "conv1", &pool(1)), node(70, 202, 0, "conv1", &pool(1))];
+    let trace = parse(&file(&short)).to_trace();
+    assert_eq!((trace.tasks.len(), trace.losses.len()), (2, 0));
+}
+
 fn names<'t>(trace: &'t Trace, ids: &[StringId]) -> Vec<&'t str> {
     ids.iter().map(|&id| trace.strings.get(id)).collect()
 }

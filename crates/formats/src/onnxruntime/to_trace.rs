@@ -337,6 +337,7 @@ impl<'p> Projection<'p> {
             (LossKind::FurtherUnknownCategory, unknown),
             (LossKind::FurtherDamagedEvent, damage.events.saturating_sub(placed)),
             (LossKind::ReplacedBytes, u64::from(damage.not_utf8)),
+            (LossKind::RepeatedEvent, profile.repeated),
             (LossKind::UnreadShapes, self.unread_shapes),
             (LossKind::NodeOfOverlappingRuns, self.sessions.ambiguous_nodes),
             (LossKind::EventLimit, u64::from(own_events >= MOST_EVENTS)),

@@ -108,6 +108,9 @@ fn row(sections: &mut Sections, losses: &mut Losses, columns: &Columns, line: &[
     let cell = |column: usize| cells.get(column).map_or("", |cell| cell.trim());
     let name = cells.first().map_or("", |name| name.trim());
     let is_total = name.eq_ignore_ascii_case("total") && cell(columns.status).is_empty();
+    if is_total {
+        sections.compare_with(cell(columns.real));
+    }
     if is_total || name.starts_with("Total time: ") || name.starts_with("Total CPU time: ") {
         return Row::Total;
     }

@@ -25,14 +25,7 @@ pub fn is_key(key: &str) -> bool {
 /// When there is no node before the file breaks off.
 pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
     let (mut sections, mut losses) = (Sections::default(), Losses::default());
-    let mut scanner = Scanner::new(json);
-    let scanned =
-        scanner.object("an object with the counters", |scanner, member| match (member, scanner.peek()) {
-            (b"detailed_performance", Some(b'[')) => scanner
-                .array("a list of requests", |scanner| request(scanner, &mut sections, &mut losses, stop)),
-            (b"avg_performance", Some(b'{')) => request(scanner, &mut sections, &mut losses, stop),
-            _ => scanner.skip().map(drop),
-        });
+    let scanned = scan(json, &mut sections, &mut losses, stop);
     let mut trace = sections.into_trace(graph, |layers| layers.losses = losses);
     match scanned {
         Err(error) if trace.operators.is_empty() => Err(error.into()),
@@ -42,6 +35,26 @@ pub fn read(json: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace
         }
         Ok(()) => Ok(trace),
     }
+}
+
+/// The names of a report's nodes, of those as well that did not run by themselves.
+pub fn names(json: &[u8], stop: &Stop) -> Vec<String> {
+    let mut sections = Sections::default();
+    // The nodes before a damaged place are nodes, too.
+    let _ = scan(json, &mut sections, &mut Losses::default(), stop);
+    sections.names()
+}
+
+fn scan(json: &[u8], sections: &mut Sections, losses: &mut Losses, stop: &Stop) -> Scanned<()> {
+    Scanner::new(json).object("an object with the counters", |scanner, member| {
+        match (member, scanner.peek()) {
+            (b"detailed_performance", Some(b'[')) => {
+                scanner.array("a list of requests", |scanner| request(scanner, sections, losses, stop))
+            }
+            (b"avg_performance", Some(b'{')) => request(scanner, sections, losses, stop),
+            _ => scanner.skip().map(drop),
+        }
+    })
 }
 
 fn request(
@@ -55,8 +68,13 @@ fn request(
         return scanner.skip().map(drop);
     }
     sections.begin();
+    let mut total = String::new();
     let mut turns = stop.within(0u64..);
     scanner.object("a request", |scanner, member| {
+        if member == b"total_real_time" {
+            total = text(scanner)?.into_owned();
+            return Ok(());
+        }
         if member != b"nodes" || scanner.peek() != Some(b'[') {
             return scanner.skip().map(drop);
         }
@@ -71,6 +89,7 @@ fn request(
             node(scanner, sections, losses)
         })
     })?;
+    sections.compare_with(&total);
     sections.complete();
     Ok(())
 }
@@ -83,11 +102,7 @@ fn node(scanner: &mut Scanner<'_>, sections: &mut Sections, losses: &mut Losses)
         let Some(place) = MEMBERS.iter().position(|known| *known == member) else {
             return scanner.skip().map(drop);
         };
-        // Times are texts in the files of today, and numbers elsewhere.
-        texts[place] = match scanner.peek() {
-            Some(b'"') => unescape(scanner.raw_string("a text")?.bytes),
-            _ => String::from_utf8_lossy(scanner.value()?),
-        };
+        texts[place] = text(scanner)?;
         Ok(())
     })?;
     let [name, status, op_type, kernel, real, cpu] = &texts;
@@ -97,6 +112,14 @@ fn node(scanner: &mut Scanner<'_>, sections: &mut Sections, losses: &mut Losses)
     }
     sections.take(&Node { name, status, op_type, kernel, real, cpu });
     Ok(())
+}
+
+/// A value as text: times are texts in the files of today, and numbers elsewhere.
+fn text<'t>(scanner: &mut Scanner<'t>) -> Scanned<Cow<'t, str>> {
+    Ok(match scanner.peek() {
+        Some(b'"') => unescape(scanner.raw_string("a text")?.bytes),
+        _ => String::from_utf8_lossy(scanner.value()?),
+    })
 }
 
 #[cfg(test)]

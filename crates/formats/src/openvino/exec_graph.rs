@@ -148,6 +148,12 @@ impl ExecGraph {
         self.by_name.contains_key(name)
     }
 
+    /// Whether it tells the time of a node that ran in an inference.
+    pub fn has_times(&self) -> bool {
+        let ran = |node: &Node| node.time.parse::<f64>().is_ok_and(|time| time > 0.0);
+        self.nodes.iter().any(|node| !node.is_preparation && ran(node))
+    }
+
     /// The node of a name.
     pub(super) fn find(&self, name: &str) -> Option<&Layer> {
         Some(&self.nodes[*self.by_name.get(name)?].layer)

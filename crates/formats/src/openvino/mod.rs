@@ -20,7 +20,7 @@ use opscope_trace::ProfileFormat;
 use crate::json::JsonError;
 
 pub use counters::{looks_like as looks_like_counters, read as read_counters};
-pub use counters_json::{is_key as is_json_key, read as read_json_counters};
+pub use counters_json::{is_key as is_json_key, names as names_in_json, read as read_json_counters};
 pub use exec_graph::ExecGraph;
 pub use opscope_openvino_xml::is_executable_graph;
 

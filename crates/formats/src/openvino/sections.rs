@@ -114,6 +114,12 @@ pub(super) struct Sections {
     whole: Means,
     /// The sections that break off, which tell of nodes in the absence of whole ones.
     open: Means,
+    /// How many sections don't add up to their totals.
+    off_totals: u64,
+}
+
+fn milliseconds(text: &str) -> Option<Nanoseconds> {
+    text.parse::<f64>().ok().and_then(|value| time(value, MILLI))
 }
 
 impl Sections {
@@ -130,9 +136,22 @@ impl Sections {
         self.is_whole = true;
     }
 
-    /// Takes a node.
+    /// Compares a section with the total that the file states for it, if it states one. Times and totals are rounded to
+    /// microseconds, or cut to these.
+    pub fn compare_with(&mut self, total: &str) {
+        let Some(total) = milliseconds(total) else { return };
+        let ran = |row: &Row| if let Ran::For(time) = row.ran { i128::from(time.0) } else { 0 };
+        let sum: i128 = self.rows.iter().map(ran).sum();
+        let rounded = (self.rows.len() as i128 + 1) * 1_000;
+        self.off_totals += u64::from((sum - i128::from(total.0)).abs() > rounded);
+    }
+
+    /// Takes a node. One behind a section that is all there belongs to another, whether or not headings stand between.
     pub fn take(&mut self, node: &Node<'_>) {
-        let of = |text: &str| text.parse::<f64>().ok().and_then(|value| time(value, MILLI));
+        if self.is_whole {
+            self.begin();
+        }
+        let of = milliseconds;
         let ran = match of(node.real) {
             Some(Nanoseconds(0)) if !is_executed(node.status) => Ran::No,
             Some(time) => Ran::For(time),
@@ -140,6 +159,13 @@ impl Sections {
         };
         let [name, op_type, kernel] = [node.name, node.op_type, node.kernel].map(str::to_owned);
         self.rows.push(Row { name, op_type, kernel, ran, cpu: of(node.cpu) });
+    }
+
+    /// The names of all nodes.
+    pub fn names(mut self) -> Vec<String> {
+        self.begin();
+        let nodes = self.whole.nodes.into_iter().chain(self.open.nodes);
+        nodes.map(|node| node.name).collect()
     }
 
     /// The mean inference as a trace, to which `lost` adds its losses. With an executable graph of the same network,
@@ -156,6 +182,7 @@ impl Sections {
             ));
         }
         lost(&mut layers);
+        layers.losses.count(LossKind::OffTotal, "a section of the counters", self.off_totals);
         layers.begin_inference();
         for (position, node) in means.nodes.iter().enumerate() {
             enter(&mut layers, node, u32::try_from(position).ok(), graph);
@@ -234,6 +261,31 @@ mod tests {
         assert_eq!(trace.tasks.duration(), [1_500_000, 250_000].map(Nanoseconds));
         assert_eq!(trace.iterations.len(), 1);
         assert!(trace.run.note.is_some_and(|note| note.starts_with("2 sections")));
+    }
+
+    #[test]
+    fn a_section_that_does_not_add_up_to_its_total_is_told() {
+        let trace = |total: &str, times: usize| {
+            let mut all = Sections::default();
+            (0..times).for_each(|_| all.take(&node("a", "1.250")));
+            all.take(&node("b", "0.000"));
+            all.compare_with(total);
+            all.complete();
+            all.into_trace(None, |_| {})
+        };
+        let told = |trace: Trace| trace.losses.kind().contains(&LossKind::OffTotal);
+        assert!(!told(trace("1.250", 1)) && !told(trace("1.251", 1)) && !told(trace("", 1)));
+        assert!(told(trace("1.250", 2)) && told(trace("7.000", 1)));
+    }
+
+    #[test]
+    fn nodes_behind_a_whole_section_are_another_section() {
+        let mut all = Sections::default();
+        for _ in 0..2 {
+            all.take(&node("a", "1.250"));
+            all.complete();
+        }
+        assert_eq!(all.into_trace(None, |_| {}).tasks.duration(), [1_250_000].map(Nanoseconds));
     }
 
     #[test]

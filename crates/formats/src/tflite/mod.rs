@@ -115,7 +115,8 @@ impl Runs {
             }
         }
         self.layers.end_inference(latency);
-        self.layers.trace.run.summed_runs = runs.filter(|runs| *runs > 0);
+        let runs = runs.filter(|runs| *runs > 0);
+        (self.layers.trace.run.summed_runs, self.layers.trace.run.are_means) = (runs, runs.is_none());
         self.layers.finish()
     }
 }

@@ -129,6 +129,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     // Operators of delegates and further subgraphs are parts of those that called them.
     let mut is_within = false;
     let (mut count, mut latency, mut has_begun) = (None, None, false);
+    // The number of runs that the log above states.
+    let mut logged = None;
     // Whether the order of the run is behind, and whether further runs are.
     let (mut is_ended, mut further) = (false, 0);
     // Whether the order of the run has begun and nothing of what follows it.
@@ -171,13 +173,12 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             let stated = stated.1.split(',').next().and_then(|mean| time(mean.trim().parse().ok()?, MICRO));
             // That of a further run stands before its tables.
             latency = latency.or(stated);
+        } else if let Some(runs) = runs_of_log(line).filter(|_| !has_begun) {
+            // Of warming up first, and then of the runs.
+            logged = Some(runs);
         } else if let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
             // That of the preparation comes first, that of the runs last.
-            let digits = stated.split(|letter: char| !letter.is_ascii_digit()).next();
-            count = digits
-                .and_then(|digits| digits.parse::<u64>().ok())
-                .filter(|_| !is_preparation && !is_within)
-                .or(count);
+            count = leading_number(stated).filter(|_| !is_preparation && !is_within).or(count);
         } else if let Some(found) = Columns::of(line) {
             columns = Some(found);
         } else if let Some(columns) = columns.as_ref().filter(|_| section == Section::RunOrder) {
@@ -198,14 +199,28 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
                 has_begun = true;
             }
             row(&mut runs, columns, line, is_preparation, is_last);
+        } else if columns.is_some() && !line.is_empty() && lines.peek().is_none() {
+            runs.layers.losses.count(LossKind::OpenLastLine, "a table behind the order of the run", 1);
         }
     }
     runs.layers.losses.count(LossKind::OpenLayers, "the order of the run", u64::from(is_open));
     runs.layers.losses.count(LossKind::FurtherRun, "what is behind the first run", further);
     match runs.is_empty() && runs.layers.losses.rows().is_empty() {
         true => Err(ReadError::NoRunOrder),
-        false => Ok(runs.finish(count, latency)),
+        false => Ok(runs.finish(count.or(logged), latency)),
     }
+}
+
+/// The number of runs that a line of the log above the tables states: `count=50 first=5483 curr=4984 …`, or with one
+/// run `count=1 curr=4984`.
+fn runs_of_log(line: &str) -> Option<u64> {
+    let (before, stated) = line.rsplit_once("count=")?;
+    let is_of_runs = stated.contains(" first=") || stated.contains(" curr=");
+    leading_number(stated).filter(|_| is_of_runs && !before.contains("Timings") && !before.contains("Memory"))
+}
+
+fn leading_number(text: &str) -> Option<u64> {
+    text.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Whether a row is of an operator within a delegate: some versions list these behind the delegate's own, whose time has
@@ -271,6 +286,31 @@ Profiling Info for Regular Benchmark Runs:\n\
             assert_eq!(trace.iterations.duration(), [Nanoseconds(10_500_000)], "{text}");
             assert!(trace.losses.kind().contains(&LossKind::LayerWithinAnother), "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_cut_behind_the_order_of_the_run_knows_its_runs_from_the_log_above() {
+        let text = "\
+count=12 first=90 curr=80 min=80 max=90 avg=85 std=1\n\
+count=50 first=5483 curr=4984 min=4486 max=5981 avg=5084.7 std=10\n\
+Profiling Info for Regular Benchmark Runs:\n\
+============================== Run Order ==============================\n\
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]\n\
+\t                 SOFTMAX\t    0.500\t    0.500\t 100.00%\t100.000%\t     0.000\t        1\t[out]:0\n\
+\n\
+============================== Top by Computation Time ==============================\n\
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]\n\
+\t                 SOFTMAX\t    0.5";
+        let of = |text: &str| {
+            let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+            let is_cut = trace.losses.kind().contains(&LossKind::OpenLastLine);
+            (trace.run.summed_runs, trace.run.are_means, is_cut)
+        };
+        assert_eq!(of(text), (Some(50), false, true));
+        let one = text.replace("count=50 first=5483 curr=4984", "count=1 curr=4984");
+        assert_eq!(of(&one), (Some(1), false, true));
+        let without_log = text.split_once("Profiling").unwrap().1;
+        assert_eq!(of(&format!("{without_log}\n")), (None, true, false));
     }
 
     #[test]

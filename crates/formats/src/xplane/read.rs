@@ -364,7 +364,8 @@ impl Reader {
     fn operator(&mut self, shown: &[u8], whole: &[u8], known: &Known<'_>) -> OperatorId {
         let name = if known.hlo_op.is_empty() { shown } else { known.hlo_op };
         let tf_type = tf_type(known.tf_op);
-        let op_type = [known.category, tf_type, shown].into_iter().find(|text| !text.is_empty());
+        let kind = if shown == known.hlo_op { without_number(shown) } else { shown };
+        let op_type = [known.category, tf_type, kind].into_iter().find(|text| !text.is_empty());
         let (name, op_type) = (self.text(name), self.text(op_type.unwrap_or_default()));
         let module = match (known.module, known.hlo_op) {
             (b"", b"") => whole,
@@ -472,5 +473,14 @@ impl Reader {
         for line in &plane.lines {
             self.ranges(plane, line, None);
         }
+    }
+}
+
+/// The name of an HLO without the number by which a module tells apart those of one name: `fusion.10` is a `fusion`.
+fn without_number(hlo: &[u8]) -> &[u8] {
+    let digits = hlo.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    match hlo[..hlo.len() - digits].strip_suffix(b".") {
+        Some(name) if digits > 0 && !name.is_empty() => name,
+        _ => hlo,
     }
 }

@@ -274,7 +274,7 @@ fn without_a_device_operators_of_tensorflows_executor_are_tasks_and_those_that_r
     let operators: Vec<_> = (trace.operators.iter())
         .map(|(_, row)| (trace.strings.get(row.name), trace.strings.get(row.op_type)))
         .collect();
-    assert_eq!(operators, [("net/conv/convolution", "_MklNativeConv2D"), ("dot.1", "dot.1")]);
+    assert_eq!(operators, [("net/conv/convolution", "_MklNativeConv2D"), ("dot.1", "dot")]);
     assert_eq!(trace.tasks.operator()[0], trace.tasks.operator()[2]);
     assert_eq!(trace.api_calls.len(), 6);
     let device = plane("/device:GPU:0", &[], &["k"], |row| line(row, 1, "Stream #1", 0, &[(1, 0, 9, &[])]));

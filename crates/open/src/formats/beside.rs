@@ -88,6 +88,10 @@ impl<D> Described<D> {
         knows: impl Fn(&D, &str) -> bool,
     ) -> Self {
         let (mut best, mut others) = (None::<(usize, D)>, Vec::new());
+        // Nothing tells of which network a profile without operators is.
+        if alone.operators.is_empty() {
+            return Self { best: None, others };
+        }
         for found in files_beside(path, stop, is).found {
             let Some(description) = read(&found) else {
                 others.push(found);

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use opscope_formats::input::Input;
 use opscope_formats::openvino::{
-    self, ExecGraph, is_executable_graph, is_json_key, looks_like_counters, read_counters, read_json_counters,
+    self, ExecGraph, is_executable_graph, is_json_key, looks_like_counters, names_in_json, read_counters,
+    read_json_counters,
 };
 use opscope_trace::Trace;
 
-use super::beside::{Described, Files, bytes, files_in, only};
+use super::beside::{Described, Files, bytes, files_beside, files_in, only};
 use crate::about::{About, FormatKind, Tried};
 use crate::format::{Content, Format, Reader, read_file};
 use crate::look::Look;
@@ -89,6 +90,7 @@ fn is_graph(look: &Look) -> bool {
 
 fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {
     let stop = progress.stop();
+    let mut remarks = Vec::new();
     let trace = read_file(
         &place,
         |input, path, stop| {
@@ -96,6 +98,15 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
                 counters(&input, graph, stop).map_err(|error| OpenError::at(path, error))
             };
             let alone = read(None)?;
+            if alone.operators.is_empty()
+                && let Some((name, trace)) = graph_in_place(&input, path, stop)
+            {
+                remarks.push(format!(
+                    "{} tells no time of a node, as reports of averages in JSON may; all times are those of {name}",
+                    name_of(path)
+                ));
+                return Ok(trace);
+            }
             let graphs = graph_beside(path, &alone, stop);
             let mut trace = match &graphs.best {
                 None => alone,
@@ -106,7 +117,7 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
         },
         &stop,
     )?;
-    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+    Ok(Content { trace, place, remarks, files: Vec::new() })
 }
 
 fn name_of(path: &Path) -> String {
@@ -151,6 +162,20 @@ fn counters(input: &Input, graph: Option<&ExecGraph>, stop: &Stop) -> Result<Tra
         true => read_counters(input, graph, stop),
         false => read_json_counters(input, graph, stop),
     }
+}
+
+/// The only graph beside counters without times that knows all nodes which these name, and has times: its name and
+/// what it tells. Counters that name nothing are of any network.
+fn graph_in_place(input: &Input, path: &Path, stop: &Stop) -> Option<(String, Trace)> {
+    let names = names_in_json(input, stop);
+    let Files { found, is_all } = files_beside(path, stop, is_graph);
+    let mut graphs = found.iter().filter_map(|found| {
+        let graph = ExecGraph::read(&bytes(found, stop).ok()?, stop).ok()?;
+        let is_it = graph.has_times() && names.iter().all(|name| graph.knows(name));
+        is_it.then(|| (name_of(found), graph.to_trace()))
+    });
+    let only = graphs.next().filter(|_| is_all && !names.is_empty())?;
+    graphs.next().is_none().then_some(only)
 }
 
 /// The graph beside counters that knows most of their nodes.
