@@ -127,7 +127,7 @@ pub fn slow_to_unrecorded(run: &Run) -> Vec<ToUnrecorded> {
     slowest.into_values().collect()
 }
 
-/// What is told of such links.
+/// The losses by which such links are told.
 pub fn losses_of(links: &[ToUnrecorded]) -> Vec<Loss> {
     let loss = |link: &ToUnrecorded| {
         let source = format!("link {} → {} ({})", link.src, link.dst, link.transport.name());

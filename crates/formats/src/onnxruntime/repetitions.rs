@@ -17,7 +17,7 @@ type Key = (StringId, i64, i64, Nanoseconds, Nanoseconds);
 #[derive(Default)]
 pub(super) struct Repetitions {
     sessions: HashSet<Key>,
-    /// Those of nodes and devices, once an event of a session was there twice.
+    /// Events of nodes and devices, once an event of a session was there twice.
     known: Option<Known>,
 }
 

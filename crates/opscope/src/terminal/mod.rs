@@ -14,7 +14,7 @@ use opscope_say::{sentence, word};
 pub use harmless::{DataOutput, harmless, harmless_about, printable, shortened};
 pub use problem::{print_problem, usage};
 pub use progress::{IterationBar, StepBar};
-pub use shell::command_line;
+pub use shell::{command_line, path_word};
 pub use slow::SlowNote;
 pub use style::{bold, dim};
 

@@ -71,7 +71,7 @@ enum KeepChoice {
     All,
     /// Collectives and steps: who costs how much
     Communication,
-    /// Steps and traffic over links
+    /// Steps and traffic over links, of which only SQL makes tables
     Summary,
 }
 

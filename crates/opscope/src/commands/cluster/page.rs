@@ -22,7 +22,7 @@ use crate::commands::html::{command_line, name_of};
 use crate::exit::{UsageError, with_causes};
 use crate::report::cluster::{self, Drawn, RanksPage};
 use crate::report::count;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, path_word};
 
 /// Writes the page whole or not at all, and says so.
 ///
@@ -65,7 +65,7 @@ pub fn write(
 
 /// The paths and the run as words of a command.
 fn source_words(source: &SourceArguments) -> String {
-    let paths = source.paths.iter().map(|path| path.display().to_string());
+    let paths = source.paths.iter().map(|path| path_word(path));
     let run = source.run.iter().flat_map(|run| ["--run".to_owned(), run.clone()]);
     command_line(paths.chain(run))
 }

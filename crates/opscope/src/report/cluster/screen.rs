@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::suspects::{Asked, plain, suspect_json, table};
 use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, count};
-use crate::terminal::{bold, command_line, dim, printable};
+use crate::terminal::{bold, command_line, dim, path_word, printable};
 
 /// Everything on one screen. `run` is that of a set which was asked for.
 pub fn to_text(findings: &Findings, paths: &[PathBuf], run: Option<&str>, width: Option<u16>) -> String {
@@ -212,7 +212,7 @@ pub fn words_of_run(run: Option<&str>) -> impl Iterator<Item = String> {
 
 /// Where to go on.
 fn more(findings: &Findings, paths: &[PathBuf], run: Option<&str>) -> String {
-    let paths = paths.iter().map(|path| path.display().to_string());
+    let paths = paths.iter().map(|path| path_word(path));
     let paths = command_line(paths.chain(words_of_run(run)));
     let paths = printable(&paths).into_owned();
     let mut suspects = findings.costs.suspects.iter().filter(|suspect| !suspect.is_within);
