@@ -234,3 +234,20 @@ fn the_next_hindrance_costs_what_it_does_once_the_first_is_gone() {
     let (told, alone) = (milliseconds(&then["saves_ns"]), milliseconds(&alone["suspects"][0]["saves_ns"]));
     assert!((told / alone - 1.0).abs() < 0.1, "{told} and {alone}");
 }
+
+#[test]
+fn the_only_rank_that_shows_what_transfers_wait_for_costs_what_it_does() {
+    let place = Place::new();
+    let layout = ["--layout", "tp=1,pp=1,dp=16,ep=2", "--seed", "32", "--fault", "low-frequency=3:1.341"];
+    let words = ["sample", "cluster", "-o", "made", "--format", "db", "-q"];
+    let made = place.done(&[&words[..], &layout].concat()).stdout;
+    let folder = made.trim();
+    let truth = std::fs::read_to_string(place.path(folder).join("truth.json")).unwrap();
+    let truth: Value = serde_json::from_str(&truth).unwrap();
+    let faults = truth["costs"]["faults"].as_object().unwrap();
+    let saves = faults.values().next().unwrap()["without_it_saves_ms"].as_f64().unwrap();
+    let answer = place.done(&["cluster", &format!("{folder}/db"), "--json"]).json();
+    let told = milliseconds(&suspects(&answer)[0]["saves_ns"]);
+    assert_eq!(named(&answer), ["rank 3 (host0:3)"]);
+    assert!((told / saves - 1.0).abs() < 0.015, "{told} ms, and {saves} in truth");
+}

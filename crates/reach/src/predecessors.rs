@@ -39,6 +39,7 @@ impl Also {
     /// the rank had to do beyond it.
     pub fn find(run: &Run, slots: Slots<'_>, typical: &[f64], beyond: &[Beyond]) -> Self {
         let mut usual = Usual::among(run, slots, slots.own, typical);
+        usual.add_rare(run, slots);
         usual.add_of_kin(run, slots, typical);
         let hidden = hidden_work::find(run);
         let mut also = Self::default();
@@ -73,16 +74,27 @@ impl Also {
     }
 }
 
-/// The share of peers from which on a predecessor is taken to hold up all of them.
+/// The share of peers from which on a predecessor is taken to hold up all of them. Of fewer, it is if none of the others
+/// begins before it could: the slowest of many peers may be the only one that shows what they all need.
 const SHARE: f64 = 0.25;
+
+/// How many predecessors of fewer peers are looked at.
+const MOST_RARE: usize = 2;
 
 /// How far the time behind a predecessor may be from the typical segment if it explains a start: the steps of a clock and
 /// the launch, in nanoseconds, and a share of the work.
 const NEAR_NS: f64 = 2_000.0;
 const NEAR: f64 = 0.1;
 
-/// The predecessors that are usual among peers, by slot: each with the typical segment behind it in nanoseconds.
-pub struct Usual(HashMap<u32, Vec<(Place, f64)>>);
+/// Predecessors by slot, each with the typical segment behind it in nanoseconds.
+type BySlot = HashMap<u32, Vec<(Place, f64)>>;
+
+/// The predecessors that are usual among peers.
+pub struct Usual {
+    by_slot: BySlot,
+    /// Those of few peers, the most frequent of each slot first.
+    rare: BySlot,
+}
 
 impl Usual {
     /// Finds what is usual among peers, with the work as it was measured.
@@ -103,25 +115,45 @@ impl Usual {
             }
         }
         preds.sort_unstable();
-        let mut usual: HashMap<u32, Vec<(Place, f64)>> = HashMap::new();
+        let mut found = Self { by_slot: BySlot::new(), rare: BySlot::new() };
+        let mut rare: HashMap<u32, Vec<(usize, Place, f64)>> = HashMap::new();
         for alike in preds.chunk_by(|a, b| a.0 == b.0) {
             let (slot, place) = alike[0].0;
-            if alike.len() as f64 >= SHARE * counts[&slot] as f64 {
-                let mut segments: Vec<f64> = alike.iter().map(|(_, segment)| *segment as f64).collect();
-                usual.entry(slot).or_default().push((place, median(&mut segments)));
+            let mut segments: Vec<f64> = alike.iter().map(|(_, segment)| *segment as f64).collect();
+            let segment = median(&mut segments);
+            match alike.len() as f64 >= SHARE * counts[&slot] as f64 {
+                true => found.by_slot.entry(slot).or_default().push((place, segment)),
+                false => rare.entry(slot).or_default().push((alike.len(), place, segment)),
             }
         }
-        Self(usual)
+        for (slot, mut places) in rare {
+            places.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            let most = places.into_iter().take(MOST_RARE);
+            found.rare.insert(slot, most.map(|(_, place, segment)| (place, segment)).collect());
+        }
+        found
+    }
+
+    /// Adds predecessors of few peers that no other contradicts by beginning before it could.
+    fn add_rare(&mut self, run: &Run, slots: Slots<'_>) {
+        let rare = std::mem::take(&mut self.rare);
+        let of = |index: usize| rare.get(&slots.own[index]).map_or(&[][..], Vec::as_slice);
+        self.add_held(run, slots, of);
     }
 
     /// Adds what is usual among kin. Where a path is slow that all peers use, none of them shows what else it waits
     /// for; another stage of the pipeline does. It counts where no peer contradicts it by starting before.
     fn add_of_kin(&mut self, run: &Run, slots: Slots<'_>, typical: &[f64]) {
         let of_kin = Self::among(run, slots, slots.kin, typical);
+        self.add_held(run, slots, |index| of_kin.at(slots.kin[index]));
+    }
+
+    /// Adds those of some predecessors, which are given for each event, that none begins before it could after them.
+    fn add_held<'p>(&mut self, run: &Run, slots: Slots<'_>, of: impl Fn(usize) -> &'p [(Place, f64)]) {
         let mut held: BTreeMap<(u32, Place), (bool, f64)> = BTreeMap::new();
         each_with_places(run, slots, |index, event, places| {
             let own = self.at(slots.own[index]);
-            for &(place, segment) in of_kin.at(slots.kin[index]) {
+            for &(place, segment) in of(index) {
                 if own.iter().any(|(known, _)| *known == place) {
                     continue;
                 }
@@ -132,7 +164,7 @@ impl Usual {
             }
         });
         for ((slot, place), (_, segment)) in held.into_iter().filter(|(_, (always, _))| *always) {
-            self.0.entry(slot).or_default().push((place, segment));
+            self.by_slot.entry(slot).or_default().push((place, segment));
         }
     }
 
@@ -179,7 +211,7 @@ impl Usual {
     }
 
     fn at(&self, slot: u32) -> &[(Place, f64)] {
-        self.0.get(&slot).map_or(&[], Vec::as_slice)
+        self.by_slot.get(&slot).map_or(&[], Vec::as_slice)
     }
 }
 
