@@ -92,7 +92,7 @@ type BySlot = HashMap<u32, Vec<(Place, f64)>>;
 /// The predecessors that are usual among peers.
 pub struct Usual {
     by_slot: BySlot,
-    /// Those of few peers, the most frequent of each slot first.
+    /// Predecessors of few peers, the most frequent of each slot first.
     rare: BySlot,
 }
 

@@ -89,7 +89,7 @@ impl Ranks<'_> {
                 (worst(&typical), slow.len())
             }
             _ => {
-                let alike = of_one_reason(&slow, |rank| explained(rank));
+                let alike = of_one_reason(&slow, explained);
                 if alike.len() < 2 || 2 * alike.len() <= workers.len() {
                     return None;
                 }

@@ -12,9 +12,11 @@
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
 //! 4. Of operators that are then left, those of a kind that are the only ones of it in a scope of the model's (see
 //!    `scopes`).
-//! 5. The rest is matched by type in the order in which it ran, first with those that have outputs of the same shapes. Where no profile tells shapes, these are the sizes in both models that ran,
-//!    and weights of the same size go before. None is matched so that is known to be another node of both models or to
-//!    compute constants alone, that lies in another scope of both profiles, or that other operators feed, nor, where most has a counterpart by then, one whose shapes contradict.
+//! 5. The rest is matched by type in the order in which it ran, first with those that have outputs of the same shapes.
+//!    Where no profile tells shapes, these are the sizes in both models that ran, and weights of the same size go before.
+//!    None is matched so that is known to be another node of both models or to compute constants alone, that lies in
+//!    another scope of both profiles, or that other operators feed, nor, where most has a counterpart by then, one whose
+//!    shapes contradict.
 //! 6. Copies between layouts are matched where those between which they stand are.
 
 use std::collections::HashMap;

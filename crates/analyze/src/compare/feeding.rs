@@ -113,6 +113,9 @@ impl Way<'_> {
     }
 }
 
+/// By side and place, the groups of the operators that feed one, where all of these have some.
+type KnownGroups = HashMap<(usize, usize), Option<Vec<usize>>>;
+
 /// The operators that feed others, as the models of both sides tell, and the groups that these had before anything was
 /// matched by its order.
 pub(super) struct Feeds<'a, F> {
@@ -120,8 +123,8 @@ pub(super) struct Feeds<'a, F> {
     sources: &'a [Sources<'a>; 2],
     groups: [Vec<Option<usize>>; 2],
     fate: F,
-    /// By side and place, the groups in question: each is asked for with many others.
-    known: RefCell<HashMap<(usize, usize), Option<Vec<usize>>>>,
+    /// Groups that were asked for before: each operator is asked about with many others.
+    known: RefCell<KnownGroups>,
 }
 
 impl<'a, F: Fn(usize, usize) -> Fate> Feeds<'a, F> {

@@ -46,6 +46,19 @@ impl Scopes {
         both.is_some_and(|(one, other)| one != other && is_common(one) && is_common(other))
     }
 
+    /// The operators of a side that are left, of those that may be, each with its scope.
+    fn free_of(
+        &self,
+        side: usize,
+        entries: &Entries,
+        may_be: &impl Fn(&Entry) -> bool,
+        groups: &Groups,
+    ) -> Vec<(usize, usize)> {
+        let of_side = entries.of(side).iter().zip(groups.of(side)).zip(&self.of_rows[side]).enumerate();
+        let is_free = of_side.filter(|(_, ((entry, group), _))| group.is_none() && may_be(entry));
+        is_free.filter_map(|(place, (_, scope))| Some((place, scope.as_ref().copied()? as usize))).collect()
+    }
+
     /// Pairs what is left and has one counterpart alone in its scope, which has no other one either: of operators that
     /// may be and whose kinds are alike.
     pub fn pair_only_ones(
@@ -56,13 +69,11 @@ impl Scopes {
         groups: &mut Groups,
     ) {
         let mut free: Vec<[Vec<usize>; 2]> = vec![Default::default(); self.sides.len()];
-        for side in 0..2 {
-            for (place, entry) in entries.of(side).iter().enumerate() {
-                let scope = self.of_rows[side][place].filter(|_| groups.of(side)[place].is_none());
-                if let Some(scope) = scope.filter(|_| may_be(entry)) {
-                    free[scope as usize][side].push(place);
-                }
-            }
+        for (place, scope) in self.free_of(0, entries, &may_be, groups) {
+            free[scope][0].push(place);
+        }
+        for (place, scope) in self.free_of(1, entries, &may_be, groups) {
+            free[scope][1].push(place);
         }
         for [of_a, of_b] in &free {
             if of_a.len().max(of_b.len()) > MOST {
