@@ -24,16 +24,12 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
     if left.is_empty() {
         return Vec::new();
     }
-    let losses = losses(run, &left, LossReason::CutStep);
-    run.leave_out(&left);
-    for (rank, step) in left {
-        run.ranks[rank as usize].cut_steps.push(step);
-    }
-    losses
+    take_out(run, left, LossReason::CutStep)
 }
 
 /// Leaves out the steps of ranks that lack any of the collectives which others have; returns them as losses. A rank that
-/// lacks as many in each of its steps is kept: it doesn't record these.
+/// lacks as many in each of its steps is kept: it doesn't record these. So are all in a step of which most ranks lack
+/// some: recordings then begin and end at different times.
 pub fn leave_out_lacking(run: &mut Run) -> Vec<Loss> {
     let lacking = lacking(run);
     let mut left = BTreeSet::new();
@@ -44,10 +40,21 @@ pub fn leave_out_lacking(run: &mut Run) -> Vec<Loss> {
             left.extend(counts.keys().map(|step| (*rank, *step)));
         }
     }
+    let mut of_steps: BTreeMap<i32, usize> = BTreeMap::new();
+    left.iter().for_each(|(_, step)| *of_steps.entry(*step).or_default() += 1);
+    let have = |step: i32| run.ranks.iter().filter(|rank| has_step(rank, step)).count();
+    let of_most: Vec<i32> =
+        of_steps.into_iter().filter(|(step, ranks)| 2 * ranks > have(*step)).map(|(step, _)| step).collect();
+    left.retain(|(_, step)| !of_most.contains(step));
     if left.is_empty() {
         return Vec::new();
     }
-    let losses = losses(run, &left, LossReason::LacksCollectives);
+    take_out(run, left, LossReason::LacksCollectives)
+}
+
+/// Takes steps of ranks out of the run, and notes them there; returns them as losses.
+fn take_out(run: &mut Run, left: BTreeSet<(u32, i32)>, reason: LossReason) -> Vec<Loss> {
+    let losses = losses(run, &left, reason);
     run.leave_out(&left);
     for (rank, step) in left {
         run.ranks[rank as usize].cut_steps.push(step);
