@@ -90,7 +90,7 @@ fn fold_cases() -> Vec<(&'static str, Case, Case)> {
 }
 
 /// A layer normalisation in pieces.
-const LAYER_NORM: [&str; 7] = [
+pub(super) const LAYER_NORM: [&str; 7] = [
     "ReduceMean x axes=2. -> m",
     "Sub x,m -> d",
     "Pow d,T: -> s",

@@ -6,6 +6,7 @@ use opscope_model::samples::Sample;
 use opscope_rewrite::{ALL, Exactness, Rewrite, rewrite};
 use opscope_testing::companions;
 
+use super::graph::LAYER_NORM;
 use super::*;
 use crate::Does;
 use crate::outcome::Outcome;
@@ -58,17 +59,8 @@ fn a_normalisation_that_the_rewrite_leaves_alone_is_no_finding() {
 
 /// A layer normalisation in pieces, as an engine ran it.
 fn normalisation(ops: &[Op<'_>]) -> Case {
-    let nodes = [
-        "ReduceMean x axes=2. -> m",
-        "Sub x,m -> d",
-        "Pow d,T: -> s",
-        "ReduceMean s axes=2. -> v",
-        "Add v,E: -> w",
-        "Sqrt w -> r",
-        "Div d,r -> n",
-        "Mul n,G:16 -> g",
-        "Add g,B:16 -> y",
-    ];
+    let scaled = ["Div d,r -> n", "Mul n,G:16 -> g", "Add g,B:16 -> y"];
+    let nodes = [&LAYER_NORM[..6], &scaled].concat();
     let model = stored(&[2, 3, 16], &nodes, &[("T", &[2.0]), ("E", &[1e-5])], &[]);
     Case { model: on(Target::default(), model).model, ..of(Profile::new(ops)) }
 }
