@@ -30,7 +30,7 @@
 //! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
 //! | [`raw`] | raw directories of Ascend: decoding, remarks, their import and its place | `progress` |
 //! | `format`, `about` | what a format is: its name, its signature test, its reader; the words about it | `look`, `progress` |
-//! | `look`, `json_head` | the first look at a path, by which all formats judge it | `error` |
+//! | `look`, `json_head`, `unread` | the first look at a path, by which all formats judge it, and what is said of files that none reads | `error` |
 //! | `progress`, `error` | [`Progress`], [`OpenError`] | – |
 //!
 //! A new format is a module in `formats` and a line in its list.
@@ -49,6 +49,7 @@ pub mod raw;
 mod source;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod within;
 
 pub use about::{About, FormatKind, Tried};

@@ -12,6 +12,7 @@ use crate::OpenError;
 use crate::formats::ascend_ranks;
 use crate::head;
 use crate::json_head::JsonHead;
+use crate::unread;
 
 /// How many names of a folder are looked at.
 const MOST_NAMES: usize = 10_000;
@@ -96,22 +97,11 @@ impl Look {
 
     /// A description of what no format knows.
     pub fn looks_like(&self) -> String {
-        const SIGNATURES: [(&[u8], &str); 9] = [
-            (b"PK\x03\x04", "a zip archive"),
-            (b"\x28\xb5\x2f\xfd", "a file compressed with Zstandard"),
-            (b"\xfd7zXZ\0", "a file compressed with xz"),
-            (b"BZh", "a file compressed with bzip2"),
-            (b"\x7fELF", "a program or library"),
-            (b"\x89PNG", "an image"),
-            (b"%PDF", "a PDF document"),
-            (b"version https://git-lfs", "a Git LFS pointer (fetch the file itself with 'git lfs pull')"),
-            (b"<", "XML or a web page"),
-        ];
-        let known = SIGNATURES.into_iter().find(|(signature, _)| self.bytes.starts_with(signature));
+        let known = unread::file(&self.bytes);
         let content = match (known, &self.json) {
             _ if self.is_folder => describe_folder(&self.path),
             _ if self.bytes.is_empty() => "an empty file".to_owned(),
-            (Some((_, name)), _) => name.to_owned(),
+            (Some(kind), _) => kind.to_owned(),
             (None, Some(json)) => describe_json(json),
             (None, None) if is_text(&self.bytes) => "text".to_owned(),
             (None, None) if other_encoding(&self.bytes).is_some() => {
@@ -185,7 +175,7 @@ fn describe_folder(path: &Path) -> String {
         return "a folder of summaries of several ranks by the Ascend tools (give it to 'opscope cluster')"
             .to_owned();
     }
-    PLAIN_FOLDER.to_owned()
+    unread::folder(names.iter().map(String::as_str)).unwrap_or(PLAIN_FOLDER).to_owned()
 }
 
 fn describe_json(json: &JsonHead) -> String {

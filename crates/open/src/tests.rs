@@ -20,6 +20,14 @@ use super::*;
 
 mod stopping;
 
+/// The description of a `SavedModel`.
+const SAVED_MODEL: &str = "a SavedModel of TensorFlow (freeze it into a graph, or convert it with 'python3 -m \
+                           tf2onnx.convert --saved-model FOLDER --output model.onnx')";
+
+/// The description of TensorFlow's graphs as text.
+const GRAPH_TEXT: &str = "a graph of TensorFlow as text (write it with 'as_text=False'; opscope reads the binary .pb of a \
+                          frozen graph)";
+
 fn open(path: &Path) -> Result<Trace, OpenError> {
     Ok(Source::at(path)?.open(&())?.trace)
 }
@@ -163,6 +171,8 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
         (b"[{\"a\": 1}, {\"a\": 2}]".to_vec(), Err("a JSON list with a")),
         (b"name,time\nconv,5\n".to_vec(), Err("text")),
         (b"PK\x03\x04rest".to_vec(), Err("a zip archive")),
+        (b"\x08\x01\x12\x02\x0a\0".to_vec(), Err(SAVED_MODEL)),
+        (b"node {\n  name: \"x\"\n  op: \"Relu\"\n}\n".to_vec(), Err(GRAPH_TEXT)),
         (b"\0\x01\x02\xff".to_vec(), Err("a file of an unknown kind that begins with the bytes 00 01 02 ff")),
     ];
     for (content, kind) in cases {
@@ -178,6 +188,14 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
             }
         }
     }
+}
+
+#[test]
+fn a_folder_with_a_saved_model_is_told_to_be_frozen() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("variables")).unwrap();
+    std::fs::write(folder.path().join("saved_model.pb"), b"\x08\x01\x12\x02\x0a\0").unwrap();
+    assert_eq!(Source::at(folder.path()).unwrap().to_string(), SAVED_MODEL);
 }
 
 #[test]
