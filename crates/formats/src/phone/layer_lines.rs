@@ -1,6 +1,6 @@
 //! ncnn's layers: `Convolution  conv1  0.52ms    | [224, 224, 3 *1] -> [112, 112, 8 *4]  kernel: 3 x 3  stride: 2 x 2`.
 //!
-//! Shapes are width, height, channels, and how many channels lie together. A layer that is told once more begins the
+//! Layers on a GPU (Vulkan) tell their times in µs, and no shapes: `Convolution  conv1  520.00us    |`. Shapes are width, height, channels, and how many channels lie together. A layer that is told once more begins the
 //! next inference. `benchncnn` runs several networks, and tells the name of each in a line behind its inferences.
 
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFor
 
 use super::networks::{Line as Network, RunOfLine, labelled, runs_of_lines};
 use super::{any_line, lines};
-use crate::layers::{Layer, Layers, MILLI, Value, time};
+use crate::layers::{Layer, Layers, MICRO, MILLI, Value, time};
 use crate::reading::Stop;
 
 /// A line, taken apart.
@@ -24,14 +24,15 @@ impl<'l> Line<'l> {
     fn of(line: &'l str) -> Option<Self> {
         let (op_type, rest) = word(line)?;
         let (name, rest) = word(rest)?;
-        let (milliseconds, rest) = word(rest)?;
+        let (told, rest) = word(rest)?;
         let rest = rest.trim_start();
         // The bar stands behind every layer.
         if !op_type.starts_with(|letter: char| letter.is_ascii_uppercase()) || !rest.starts_with('|') {
             return None;
         }
-        let number: f64 = milliseconds.strip_suffix("ms")?.parse().ok()?;
-        Some(Self { op_type, name, time: time(number, MILLI), rest: rest[1..].trim() })
+        let in_unit = |name, unit| told.strip_suffix(name).map(|number| (number, unit));
+        let (number, unit) = in_unit("ms", MILLI).or_else(|| in_unit("us", MICRO))?;
+        Some(Self { op_type, name, time: time(number.parse().ok()?, unit), rest: rest[1..].trim() })
     }
 }
 
@@ -182,6 +183,15 @@ mod tests {
         let outputs: Vec<_> = trace.tensors.ids().map(|id| trace.shape(id).unwrap().to_vec()).collect();
         assert_eq!(outputs, [vec![3, 224, 224], vec![32, 112, 112]]);
         assert_eq!(trace.losses.count(), [1], "the layer that took no number");
+    }
+
+    #[test]
+    fn times_of_layers_on_a_gpu_are_told_in_microseconds() {
+        let text = "Convolution  conv1  520.00us    |\nSoftmax  prob  0.02ms    | [1000 *1] -> [1000 *1]\n";
+        assert!(looks_like(text.lines().next().unwrap().as_bytes()));
+        let trace = read(text.repeat(2).as_bytes(), &Stop::default());
+        assert_eq!(trace.tasks.duration(), [520_000, 20_000, 520_000, 20_000].map(Nanoseconds));
+        assert_eq!(trace.iterations.len(), 2);
     }
 
     #[test]

@@ -136,17 +136,17 @@ impl Run {
 fn runs(text: &[u8], stop: &Stop) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for line in stop.within(lines(text)) {
-        let setting = setting(&line);
-        if setting.is_none() && Line::of(&line).is_none() {
+        let settings = settings(&line);
+        if settings.is_empty() && Line::of(&line).is_none() {
             continue;
         }
-        if runs.last().is_none_or(|run| setting.is_some() && !run.lines.is_empty()) {
+        if runs.last().is_none_or(|run| !settings.is_empty() && !run.lines.is_empty()) {
             runs.push(Run::default());
         }
         let Some(run) = runs.last_mut() else { continue };
-        match setting {
-            Some((key, value)) => run.settings.push((key.to_owned(), value.to_owned())),
-            None => run.lines.push(line.into_owned()),
+        match settings.is_empty() {
+            true => run.lines.push(line.into_owned()),
+            false => run.settings.extend(settings),
         }
     }
     runs.retain(|run| !run.lines.is_empty());
@@ -181,16 +181,24 @@ fn labels(runs: &[Run]) -> Vec<String> {
     numbered.collect()
 }
 
-/// A line that says how the benchmark is run: `loop_count = 8` of benchncnn, `Forward type: CPU thread=4 precision=2` of
-/// MNN's.
-fn setting(line: &str) -> Option<(&str, &str)> {
-    if let Some(type_and_more) = line.trim().strip_prefix("Forward type:") {
-        return Some(("Forward type", type_and_more.trim()));
+/// What a line says about how the benchmark is run: `loop_count = 8` of benchncnn; `Forward type: **CPU** thread=4** precision=2`
+/// and `--------> Benchmarking... loop = 10, warmup = 5` of MNN's.
+fn settings(line: &str) -> Vec<(String, String)> {
+    let line = line.trim();
+    let pair = |text: &str| text.split_once('=').map(|(key, value)| (key.trim().into(), value.trim().into()));
+    if let Some(type_and_more) = line.strip_prefix("Forward type:") {
+        let words = type_and_more.split([' ', '*']).filter(|word| !word.is_empty());
+        let (further, types): (Vec<&str>, Vec<&str>) = words.partition(|word| word.contains('='));
+        let forward = ("Forward type".to_owned(), types.join(" "));
+        return [forward].into_iter().chain(further.into_iter().filter_map(pair)).collect();
     }
-    let (key, value) = line.split_once('=')?;
-    let key = key.trim();
-    matches!(key, "loop_count" | "num_threads" | "powersave" | "gpu_device" | "cooling_down")
-        .then(|| (key, value.trim()))
+    if let Some((_, counts)) = line.split_once("Benchmarking...") {
+        return counts.split(',').filter_map(pair).collect();
+    }
+    let is_known = |(key, _): &(String, String)| {
+        matches!(key.as_str(), "loop_count" | "num_threads" | "powersave" | "gpu_device" | "cooling_down")
+    };
+    pair(line).filter(is_known).into_iter().collect()
 }
 
 /// Enters the settings that all runs have.
@@ -202,8 +210,8 @@ fn set_common(trace: &mut Trace, runs: &[Run]) {
 
 fn set(trace: &mut Trace, key: &str, value: &str) {
     match key {
-        "loop_count" => trace.run.summed_runs = value.parse().ok().filter(|runs| *runs > 0),
-        "num_threads" => trace.run.threads = value.parse().ok(),
+        "loop_count" | "loop" => trace.run.summed_runs = value.parse().ok().filter(|runs| *runs > 0),
+        "num_threads" | "thread" => trace.run.threads = value.parse().ok(),
         _ => trace.run.remark(key, value),
     }
 }
@@ -223,9 +231,11 @@ mod tests {
         assert_eq!((trace.run.summed_runs, trace.run.threads), (Some(8), Some(4)));
         assert_eq!((trace.figures.len(), trace.losses.count()), (3, &[1][..]));
 
-        let text = b"Forward type: CPU\n[ - ] MobileNetV2_224.mnn          max = 8.100 ms  min = 6.980 ms  avg = 7.320 ms\n";
+        let text = b"Forward type: **CPU** thread=4** precision=2** sparsity=0\n--------> Benchmarking... loop = 10, warmup = 5\n\
+            [ - ] MobileNetV2_224.mnn          max = 8.100 ms  min = 6.980 ms  avg = 7.320 ms\n";
         let trace = read(text, &Stop::default());
         assert_eq!(trace.run.format, Some(ProfileFormat::Mnn));
+        assert_eq!((trace.run.summed_runs, trace.run.threads), (Some(10), Some(4)));
         let device = trace.devices.iter().next().expect("a device").1;
         assert_eq!(trace.strings.get(device.name), "MNN");
         assert_eq!(trace.figures.value(), [6_980_000.0, 7_320_000.0, 8_100_000.0]);
@@ -254,9 +264,11 @@ mod tests {
         assert_eq!(same.run.threads, Some(4));
 
         let mnn = |threads: u32| {
-            format!("Forward type: CPU thread={threads}\n[ - ] net.mnn  max = 8 ms  min = 6 ms  avg = 7 ms\n")
+            format!(
+                "Forward type: **CPU** thread={threads}** precision=2\n[ - ] net.mnn  max = 8 ms  min = 6 ms  avg = 7 ms\n"
+            )
         };
         let trace = read([mnn(1), mnn(4)].concat().as_bytes(), &Stop::default());
-        assert_eq!(trace.strings.get(trace.models.name()[1]), "net.mnn (Forward type = CPU thread=4)");
+        assert_eq!(trace.strings.get(trace.models.name()[1]), "net.mnn (thread = 4)");
     }
 }

@@ -6,7 +6,10 @@
 //!   kernel_symbols[kernel_id].formatted_kernel_name
 //!   strings.buffer_records[kind].kind, .operations[operation]
 //!   strings.marker_api[].key, .value                             the texts of markers by correlation
+//!   counters[].id.handle, .agent_id.handle, .name
 //!   buffer_records.kernel_dispatch · memory_copy · hip_api · hsa_api · rccl_api · marker_api
+//!   callback_records.counter_collection[].dispatch_data           a kernel, as in kernel_dispatch
+//!                                       .records[].counter_id.handle, .value
 //! ```
 //!
 //! Records name kernels, agents and calls by numbers that may be told behind them, so they are kept as rows until all
@@ -14,9 +17,10 @@
 
 use std::collections::BTreeMap;
 
-use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, Trace};
+use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, TaskId, Trace};
 
 use super::agents::{Agent, Listed};
+use super::counted::Counted;
 use super::reader::Reader;
 use super::records::{Called, Copied, Dispatched};
 use super::table::ReadError;
@@ -68,9 +72,9 @@ pub fn read_json(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         return Err(ReadError::Stopped);
     }
     match read {
-        Err(_) if number == 0 => return Err(ReadError::NoTable),
+        Err(_) if number == 0 => return Err(ReadError::NoProcess),
         Err(error) => reader.trace.count_loss(LossKind::CutProfile, 1, &error.to_string()),
-        Ok(()) if number == 0 => return Err(ReadError::NoTable),
+        Ok(()) if number == 0 => return Err(ReadError::NoProcess),
         Ok(()) => {}
     }
     Ok(reader.finish())
@@ -78,19 +82,52 @@ pub fn read_json(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 
 /// A record of any kind.
 #[derive(Clone, Copy, Default)]
-struct Record {
+pub(super) struct Record {
     kind: u64,
     operation: u64,
     thread: u64,
-    correlation: Option<u64>,
+    pub correlation: Option<u64>,
     start: Option<i64>,
     end: Option<i64>,
     kernel: u64,
-    dispatch: Option<u64>,
-    agent: u64,
+    pub dispatch: Option<u64>,
+    pub agent: u64,
     destination: u64,
     queue: Option<u64>,
     stream: Option<u64>,
+}
+
+/// Records that lack something, by what they lack.
+#[derive(Default)]
+pub(super) struct Unread {
+    pub unnamed: u64,
+    without_time: u64,
+    backwards: u64,
+    pub no_number: u64,
+}
+
+impl Unread {
+    /// Start and duration of a record.
+    fn span(&mut self, record: &Record) -> Option<(Nanoseconds, Nanoseconds)> {
+        let (Some(start), Some(end)) = (record.start, record.end) else {
+            self.without_time += 1;
+            return None;
+        };
+        match end.checked_sub(start) {
+            Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
+            _ => {
+                self.backwards += 1;
+                None
+            }
+        }
+    }
+
+    fn count(&self, trace: &mut Trace) {
+        trace.count_loss(LossKind::UnnamedRecord, self.unnamed, TOOL);
+        trace.count_loss(LossKind::RecordWithoutTime, self.without_time, TOOL);
+        trace.count_loss(LossKind::RecordEndsBeforeStart, self.backwards, TOOL);
+        trace.count_loss(LossKind::MeasureNoNumber, self.no_number, TOOL);
+    }
 }
 
 /// The records of one process.
@@ -105,6 +142,7 @@ struct Process {
     dispatches: Vec<Record>,
     copies: Vec<Record>,
     calls: Vec<Record>,
+    counted: Counted,
     placeless: BTreeMap<String, u64>,
 }
 
@@ -126,18 +164,26 @@ impl Process {
                 b"kernel_dispatch" | b"kernel_dispatches" => records(scanner, &mut self.dispatches),
                 b"memory_copy" | b"memory_copies" => records(scanner, &mut self.copies),
                 b"hip_api" | b"hsa_api" | b"rccl_api" | b"marker_api" => records(scanner, &mut self.calls),
-                name => {
-                    let mut count = 0;
-                    let read = each(scanner, |scanner| {
-                        count += 1;
-                        scanner.skip().map(drop)
-                    });
-                    *self.placeless.entry(String::from_utf8_lossy(name).into_owned()).or_default() += count;
-                    read
-                }
+                name => self.leave_out(scanner, name),
+            }),
+            b"counters" => each(scanner, |scanner| self.counted.counter(scanner)),
+            b"callback_records" => object(scanner, |scanner, name| match name {
+                b"counter_collection" => each(scanner, |scanner| self.counted.kernel(scanner)),
+                name => self.leave_out(scanner, name),
             }),
             _ => scanner.skip().map(drop),
         })
+    }
+
+    /// Counts records for which a trace has no place.
+    fn leave_out(&mut self, scanner: &mut Scanner<'_>, name: &[u8]) -> Scanned<()> {
+        let mut count = 0;
+        let read = each(scanner, |scanner| {
+            count += 1;
+            scanner.skip().map(drop)
+        });
+        *self.placeless.entry(String::from_utf8_lossy(name).into_owned()).or_default() += count;
+        read
     }
 
     fn agent(&mut self, scanner: &mut Scanner<'_>) -> Scanned<()> {
@@ -212,76 +258,103 @@ impl Process {
 
     /// Makes the rows of all records; processes are told apart by their number in the file.
     fn enter(self, reader: &mut Reader, number: u32) {
-        let (mut unnamed, mut without_time, mut backwards) = (0, 0, 0);
+        let mut lost = Unread::default();
         reader.name_process(number, self.pid.to_string());
         reader.list_agents(&self.list());
-        let agent = |handle: u64| self.agents.get(&handle).map(|(node, ..)| Agent::Node(*node));
-        let mut span = |record: &Record| match (record.start, record.end) {
-            (Some(start), Some(end)) => match end.checked_sub(start) {
-                Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
-                _ => {
-                    backwards += 1;
-                    None
-                }
-            },
-            _ => {
-                without_time += 1;
-                None
+        self.enter_calls(reader, number, &mut lost);
+        for record in &self.dispatches {
+            if let Some(span) = lost.span(record) {
+                self.enter_kernel(reader, record, span, number, &mut lost);
             }
-        };
+        }
+        self.enter_copies(reader, number, &mut lost);
+        self.enter_counters(reader, number, &mut lost);
+        lost.count(&mut reader.trace);
+        for (name, count) in self.placeless {
+            reader.trace.count_loss(LossKind::PlacelessRecord, count, &name);
+        }
+    }
+
+    fn enter_calls(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
         for record in &self.calls {
-            let Some(span) = span(record) else { continue };
+            let Some(span) = lost.span(record) else { continue };
             let kind = self.kinds.get(usize::try_from(record.kind).unwrap_or(usize::MAX));
             let operation = usize::try_from(record.operation).unwrap_or(usize::MAX);
             let name = kind.and_then(|(_, operations)| operations.get(operation));
             let domain = kind.map_or("", |(kind, _)| kind);
             let marker = record.correlation.and_then(|correlation| self.markers.get(&correlation));
             let name = marker.filter(|_| domain.starts_with("MARKER")).or(name).map_or("", String::as_str);
-            unnamed += u64::from(name.is_empty());
-            // A range that was pushed lasts until it is popped; of one that was started its thread says nothing.
+            lost.unnamed += u64::from(name.is_empty());
+            // A range that was pushed lasts until it is popped; of one that was started, which ROCm 7 calls the process's, its
+            // thread says nothing.
             let kind = match name_of(kind, operation) {
                 Some("roctxMarkA") => RangeKind::Mark,
-                Some("roctxRangeStartA") => RangeKind::StartStop,
+                Some("roctxRangeStartA" | "roctxProcessRangeA") => RangeKind::StartStop,
                 _ => RangeKind::PushPop,
             };
             let (process, thread) = (self.pid, record.thread);
             let called = Called { domain, name, process, thread, correlation: record.correlation, kind };
             reader.called(&called, span, number);
         }
-        for record in &self.dispatches {
-            let Some(span) = span(record) else { continue };
-            let name = self.kernels.get(&record.kernel).map_or("", String::as_str);
-            unnamed += u64::from(name.is_empty());
-            let dispatched = Dispatched {
-                name,
-                agent: agent(record.agent).unwrap_or_else(|| reader.unknown_agent("")),
-                queue: record.queue,
-                stream: record.stream,
-                correlation: record.correlation,
-                dispatch: record.dispatch,
-            };
-            reader.dispatched(&dispatched, span, number);
-        }
+    }
+
+    fn enter_kernel(
+        &self,
+        reader: &mut Reader,
+        record: &Record,
+        span: (Nanoseconds, Nanoseconds),
+        number: u32,
+        lost: &mut Unread,
+    ) -> TaskId {
+        let name = self.kernels.get(&record.kernel).map_or("", String::as_str);
+        lost.unnamed += u64::from(name.is_empty());
+        let dispatched = Dispatched {
+            name,
+            agent: self.agent_of(record.agent).unwrap_or_else(|| reader.unknown_agent("")),
+            queue: record.queue,
+            stream: record.stream,
+            correlation: record.correlation,
+            dispatch: record.dispatch,
+        };
+        reader.dispatched(&dispatched, span, number)
+    }
+
+    fn enter_copies(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
         for record in &self.copies {
-            let Some(span) = span(record) else { continue };
+            let Some(span) = lost.span(record) else { continue };
             let kind = self.kinds.get(usize::try_from(record.kind).unwrap_or(usize::MAX));
             let direction = name_of(kind, usize::try_from(record.operation).unwrap_or(usize::MAX));
             let copied = Copied {
                 direction: direction.unwrap_or_default(),
-                source: agent(record.agent),
-                destination: agent(record.destination),
+                source: self.agent_of(record.agent),
+                destination: self.agent_of(record.destination),
                 stream: record.stream.unwrap_or(0),
                 correlation: record.correlation,
             };
             reader.copied(&copied, span, number);
         }
-        let trace = &mut reader.trace;
-        trace.count_loss(LossKind::UnnamedRecord, unnamed, TOOL);
-        trace.count_loss(LossKind::RecordWithoutTime, without_time, TOOL);
-        trace.count_loss(LossKind::RecordEndsBeforeStart, backwards, TOOL);
-        for (name, count) in self.placeless {
-            trace.count_loss(LossKind::PlacelessRecord, count, &name);
+    }
+
+    /// Gives kernels what was counted while they ran. Where kernels weren't traced by themselves, those that were counted
+    /// are all that is known of them.
+    fn enter_counters(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
+        let mut readings = Vec::new();
+        for (record, values) in self.counted.kernels() {
+            let known = reader.kernel(number, record.dispatch, record.correlation);
+            let task = known.or_else(|| {
+                let span = lost.span(record)?;
+                Some(self.enter_kernel(reader, record, span, number, lost))
+            });
+            let Some(task) = task else { continue };
+            for (name, value) in self.counted.of(record.agent, values, lost) {
+                readings.push((task, reader.trace.enter_metric(name, ""), value));
+            }
         }
+        reader.push_readings(readings);
+    }
+
+    fn agent_of(&self, handle: u64) -> Option<Agent> {
+        self.agents.get(&handle).map(|(node, ..)| Agent::Node(*node))
     }
 }
 
@@ -299,7 +372,7 @@ fn records(scanner: &mut Scanner<'_>, rows: &mut Vec<Record>) -> Scanned<()> {
     })
 }
 
-fn record_member(scanner: &mut Scanner<'_>, member: &[u8], row: &mut Record) -> Scanned<()> {
+pub(super) fn record_member(scanner: &mut Scanner<'_>, member: &[u8], row: &mut Record) -> Scanned<()> {
     match member {
         b"kind" => whole(scanner, |number| row.kind = number),
         b"operation" => whole(scanner, |number| row.operation = number),
@@ -322,7 +395,7 @@ fn record_member(scanner: &mut Scanner<'_>, member: &[u8], row: &mut Record) -> 
 }
 
 /// The members of an object; any other value is passed over.
-fn object<'t>(
+pub(super) fn object<'t>(
     scanner: &mut Scanner<'t>,
     mut member: impl FnMut(&mut Scanner<'t>, &[u8]) -> Scanned<()>,
 ) -> Scanned<()> {
@@ -333,7 +406,10 @@ fn object<'t>(
 }
 
 /// The elements of a list; any other value is passed over.
-fn each<'t>(scanner: &mut Scanner<'t>, element: impl FnMut(&mut Scanner<'t>) -> Scanned<()>) -> Scanned<()> {
+pub(super) fn each<'t>(
+    scanner: &mut Scanner<'t>,
+    element: impl FnMut(&mut Scanner<'t>) -> Scanned<()>,
+) -> Scanned<()> {
     match scanner.peek() {
         Some(b'[') => scanner.array("a list", element),
         _ => scanner.skip().map(drop),
@@ -348,13 +424,13 @@ fn whole(scanner: &mut Scanner<'_>, take: impl FnOnce(u64)) -> Scanned<()> {
     Ok(())
 }
 
-fn text(scanner: &mut Scanner<'_>, into: &mut String) -> Scanned<()> {
+pub(super) fn text(scanner: &mut Scanner<'_>, into: &mut String) -> Scanned<()> {
     *into = string_text(scanner.value()?).into_owned();
     Ok(())
 }
 
 /// A number within an object, as handles are written, or alone.
-fn handle(scanner: &mut Scanner<'_>, take: impl FnOnce(u64)) -> Scanned<()> {
+pub(super) fn handle(scanner: &mut Scanner<'_>, take: impl FnOnce(u64)) -> Scanned<()> {
     let mut number = None;
     if scanner.peek() == Some(b'{') {
         object(scanner, |scanner, member| match member {

@@ -16,6 +16,7 @@
 //! Other tables have no place in a trace and are counted in its losses.
 
 mod agents;
+mod counted;
 mod folder;
 mod json;
 mod reader;

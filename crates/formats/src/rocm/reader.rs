@@ -230,7 +230,12 @@ impl Reader {
 
     /// The kernel of a process that was launched under one of these numbers: that of its dispatch, or of the call,
     /// which may launch several.
-    fn kernel(&mut self, process: u32, dispatch: Option<u64>, correlation: Option<u64>) -> Option<TaskId> {
+    pub fn kernel(
+        &mut self,
+        process: u32,
+        dispatch: Option<u64>,
+        correlation: Option<u64>,
+    ) -> Option<TaskId> {
         for ((process, launch), task) in self.further_kernels.drain(..) {
             let is_one = matches!(launch, Launch::Dispatch(_));
             (self.kernels.entry((process, launch)))
@@ -349,7 +354,7 @@ impl Reader {
     }
 
     /// Adds a reading for each task. Those of a task may lie anywhere, and stay in their order.
-    fn push_readings(&mut self, mut counted: Vec<(TaskId, MetricId, f64)>) {
+    pub fn push_readings(&mut self, mut counted: Vec<(TaskId, MetricId, f64)>) {
         counted.sort_by_key(|(task, ..)| task.index());
         let (mut metrics, mut values) = (Vec::new(), Vec::new());
         for of_task in counted.chunk_by(|one, next| one.0 == next.0) {

@@ -11,6 +11,9 @@ pub enum ReadError {
     /// The columns are of none.
     #[error("this is no table of rocprofv3: its columns are of none that is known")]
     NoTable,
+    /// A JSON lists no process.
+    #[error("this JSON of rocprofv3 holds no process")]
+    NoProcess,
     /// No file of a folder is one.
     #[error("no file of this folder is a table of rocprofv3 that can be read")]
     NoTables,

@@ -254,8 +254,9 @@ const JSON: &str = r#"{"rocprofiler-sdk-tool": [{
     {"kind": "HIP_RUNTIME_API", "operations": ["hipInit", "hipLaunchKernel", "hipMemcpyAsync"]},
     {"kind": "KERNEL_DISPATCH", "operations": ["NONE"]},
     {"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
-    {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA", "roctxRangeStartA"]}],
-  "marker_api": [{"key": 3, "value": "step"}, {"key": 4, "value": "batch"}]},
+    {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA", "roctxRangeStartA",
+        "roctxProcessRangeA"]}],
+  "marker_api": [{"key": 3, "value": "step"}, {"key": 4, "value": "batch"}, {"key": 5, "value": "epoch"}]},
 "kernel_symbols": [{"kernel_id": 0, "formatted_kernel_name": ""},
     {"kernel_id": 11, "kernel_name": "_Z3add.kd", "formatted_kernel_name": "add(float*, int)"}],
 "buffer_records": {
@@ -269,7 +270,8 @@ const JSON: &str = r#"{"rocprofiler-sdk-tool": [{
     "end_timestamp": 2100, "src_agent_id": {"handle": 100}, "dst_agent_id": {"handle": 200}}],
   "marker_api": [{"kind": 4, "operation": 1, "thread_id": 718, "correlation_id": {"internal": 3},
     "start_timestamp": 850, "end_timestamp": 2200}, {"kind": 4, "operation": 2, "thread_id": 718,
-    "correlation_id": {"internal": 4}, "start_timestamp": 860, "end_timestamp": 2300}],
+    "correlation_id": {"internal": 4}, "start_timestamp": 860, "end_timestamp": 2300}, {"kind": 4, "operation": 3,
+    "thread_id": 718, "correlation_id": {"internal": 5}, "start_timestamp": 870, "end_timestamp": 2400}],
   "scratch_memory": [{"kind": 9}, {"kind": 9}]}}]}"#;
 
 #[test]
@@ -285,7 +287,9 @@ fn json_makes_the_same_rows_as_tables() {
     assert_eq!(trace.strings.get(device.name), "AMD Instinct MI300X");
     let ranges: Vec<_> =
         trace.ranges.iter().map(|(_, row)| (trace.strings.get(row.name), row.kind, row.duration.0)).collect();
-    assert_eq!(ranges, [("step", RangeKind::PushPop, 1_350), ("batch", RangeKind::StartStop, 1_440)]);
+    let [batch, epoch] =
+        [("batch", 1_440), ("epoch", 1_530)].map(|(name, long)| (name, RangeKind::StartStop, long));
+    assert_eq!(ranges, [("step", RangeKind::PushPop, 1_350), batch, epoch]);
     assert_eq!((trace.processes.pid(), trace.threads.tid()), (&[717][..], &[718][..]));
     assert_eq!(
         losses(&trace),
@@ -311,6 +315,52 @@ fn json_makes_the_same_rows_as_tables() {
         let _ = read_json(&JSON.as_bytes()[..length], &Stop::default());
     }
     assert!(read_json(b"{}", &Stop::default()).is_err());
+}
+
+/// [`JSON`] with what hardware counted of two kernels, the first of which was traced as well.
+fn counted_json() -> String {
+    let kernel = |dispatch: u32, begin: u32, values: &str| {
+        format!(
+            r#"{{"thread_id": 718, "dispatch_data": {{"correlation_id": {{"internal": {}}}, "start_timestamp": {begin},
+            "end_timestamp": {}, "dispatch_info": {{"agent_id": {{"handle": 200}}, "queue_id": {{"handle": 1}},
+            "kernel_id": 11, "dispatch_id": {dispatch}}}}}, "records": [{values}]}}"#,
+            dispatch + 6,
+            begin + 500
+        )
+    };
+    let value =
+        |counter: u32, value: &str| format!(r#"{{"counter_id": {{"handle": {counter}}}, "value": {value}}}"#);
+    // The waves of each of two shader engines, and a counter of which nothing tells the name.
+    let first = [value(7, "24.5"), value(7, "40.0"), value(8, "3.0"), value(9, "1.0")].join(", ");
+    let kernels = [kernel(1, 1000, &first), kernel(2, 3000, &value(7, "8.0"))].join(", ");
+    let counters = r#""counters": [{"agent_id": {"handle": 200}, "id": {"handle": 7}, "name": "SQ_WAVES"},
+        {"agent_id": {"handle": 200}, "id": {"handle": 8}, "name": "GRBM_COUNT"}], "callback_records": {
+        "counter_collection": [KERNELS], "other": []}"#;
+    JSON.replace(r#""counters": []"#, &counters.replace("KERNELS", &kernels))
+}
+
+#[test]
+fn counters_in_json_are_of_the_kernels_that_they_tell() {
+    let readings = |trace: &Trace| -> Vec<(usize, Vec<(String, f64)>)> {
+        let of = |(id, task): (_, usize)| {
+            let name = |metric| trace.strings.get(trace.metrics.get(metric).name).to_owned();
+            let named = |(metric, value)| (name(metric), value);
+            (task, trace.readings_of(id).map(named).collect())
+        };
+        trace.readings.iter().map(|(id, row)| (id, row.task.index())).map(of).collect()
+    };
+    let trace = read_json(counted_json().as_bytes(), &Stop::default()).unwrap();
+    let first = vec![("GRBM_COUNT".to_owned(), 3.0), ("SQ_WAVES".to_owned(), 64.5)];
+    assert_eq!(readings(&trace), [(0, first.clone()), (2, vec![("SQ_WAVES".to_owned(), 8.0)])]);
+    // The second was counted alone.
+    assert_eq!((trace.tasks.start()[2].0, trace.tasks.duration()[2].0), (3_000, 500));
+    assert!(losses(&trace).contains(&(LossKind::UnnamedRecord, 1)));
+
+    let alone = counted_json().replace("\"kernel_dispatch\"", "\"kernel_dispatches_of_nobody\"");
+    let trace = read_json(alone.as_bytes(), &Stop::default()).unwrap();
+    let name = |task: usize| trace.strings.get(trace.tasks.name()[task]);
+    assert_eq!([1, 2].map(name), ["add(float*, int)"; 2]);
+    assert_eq!(readings(&trace)[0], (1, first));
 }
 
 proptest! {

@@ -22,8 +22,8 @@ pub static JSON: Format = Format {
     name: "a JSON of rocprofv3",
     about: Some(&About {
         from: "AMD rocprofv3 of ROCm 6.2 to 7 (--output-format json): *_results.json",
-        reads: "kernels, copies, calls of HIP, HSA and RCCL, ROCTx ranges, launches, of one process or several",
-        lacks: "samples of the program counter, allocations, hardware's counters, which its tables have",
+        reads: "kernels, copies, calls of HIP, HSA and RCCL, ROCTx ranges, launches, hardware's counters, of one process or several",
+        lacks: "samples of the program counter, allocations",
         ..ABOUT
     }),
     is: |look| !look.is_folder && rocm::is_json(&look.bytes),

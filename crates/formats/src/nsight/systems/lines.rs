@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `data` | the texts that events name by their places in this list |
 //! | `CudaEvent` with `kernel`, `memcpy`, `memset`, `sync` | tasks |
-//! | `TraceProcessEvent` | calls; `correlationId` ties tasks to them |
+//! | `TraceProcessEvent` | calls; `correlationId` ties tasks to those of CUDA, by `eventClass` |
 //! | `NvtxEvent` | ranges, marks and names of domains, by `Type` as in databases |
 //!
 //! Most numbers stand in quotes. Other events have no place in a trace and are counted.
@@ -106,13 +106,14 @@ enum Inner {
 }
 
 /// The names of members that are numbers, in the order of [`Member`].
-const MEMBERS: [&[u8]; 18] = [
+const MEMBERS: [&[u8]; 19] = [
     b"startNs",
     b"endNs",
     b"deviceId",
     b"contextId",
     b"streamId",
     b"correlationId",
+    b"eventClass",
     b"globalPid",
     b"globalTid",
     b"name",
@@ -136,6 +137,7 @@ enum Member {
     Context,
     Stream,
     Correlation,
+    Class,
     Process,
     Thread,
     Name,
@@ -197,6 +199,20 @@ impl Event {
             }
             Ok(())
         })
+    }
+}
+
+/// The level of a call by its class, as the tool's documentation of databases numbers classes; of one that tells none, that
+/// of CUDA.
+fn level_of(class: Option<i64>) -> ApiLevel {
+    match class {
+        // CUDA's runtime, driver and any other of its interfaces.
+        None | Some(0 | 1 | 26) => ApiLevel::Runtime,
+        // The operating system.
+        Some(27 | 31 | 32) => ApiLevel::System,
+        // cuDNN and cuBLAS.
+        Some(28 | 29) => ApiLevel::Node,
+        Some(_) => ApiLevel::Other,
     }
 }
 
@@ -300,7 +316,8 @@ impl Lines {
     fn call(&mut self, event: &Event) {
         let Some(span) = self.span(event.get(Member::Start), event.get(Member::End)) else { return };
         let (thread, name) = (event.get(Member::Thread), event.get(Member::Name));
-        self.recording.call(ApiLevel::Runtime, thread, name, event.number(Member::Correlation), span);
+        let level = level_of(event.get(Member::Class));
+        self.recording.call(level, thread, name, event.number(Member::Correlation), span);
     }
 
     fn nvtx(&mut self, event: &Event, kind: Option<i64>) {

@@ -90,6 +90,7 @@ fn lines_of_json_make_the_same_as_a_database() {
 {"Type":75,"NvtxEvent":{"Type":75,"Timestamp":"1","Text":"layers","GlobalTid":"72057594239254541","DomainId":"3"}}
 {"Type":59,"NvtxEvent":{"Type":59,"Timestamp":"10","Text":"step","GlobalTid":"72057594239254541","EndTimestamp":"90","DomainId":"3","NsTime":true}}
 {"Type":59,"NvtxEvent":{"Type":59,"Timestamp":"40","Text":"never ended","GlobalTid":"72057594239254541","DomainId":"0"}}
+{"Type":48,"TraceProcessEvent":{"startNs":"20","endNs":"30","correlationId":745,"eventClass":27,"name":"3","globalTid":"72057594239254541"}}
 {"Type":48,"TraceProcessEvent":{"startNs":"100","endNs":"110","correlationId":745,"eventClass":1,"name":"3","returnValue32":0,"globalTid":"72057594239254541"}}
 {"Type":48,"TraceProcessEvent":{"startNs":"120","endNs":"320","correlationId":746,"eventClass":0,"name":"4","globalTid":"72057594239254541"}}
 {"Type":79,"CudaEvent":{"startNs":"200","endNs":"290","correlationId":745,"deviceId":1,"contextId":"1","streamId":"7","eventClass":3,"globalPid":"72057594239254528","kernel":{"demangledName":"1","shortName":"2","gridX":"4"}}}
@@ -105,8 +106,10 @@ fn lines_of_json_make_the_same_as_a_database() {
     assert_eq!([0, 1, 2].map(name), ["void gemm<float>(int)", "memcpy device to host", "wait for stream"]);
     assert_eq!(
         trace.tasks.launched_by(),
-        [Some(ApiCallId::from_index(0)), None, Some(ApiCallId::from_index(1)),]
+        [Some(ApiCallId::from_index(1)), None, Some(ApiCallId::from_index(2)),]
     );
+    // Calls of the operating system have numbers of their own.
+    assert_eq!(trace.api_calls.level(), [ApiLevel::System, ApiLevel::Runtime, ApiLevel::Runtime]);
     // The record of a wait tells another device than that of its context.
     assert_eq!((trace.devices.number(), trace.streams.number()), (&[1][..], &[7][..]));
     assert_eq!(trace.strings.get(trace.api_calls.name()[0]), "cudaLaunchKernel");
