@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opscope_columns::Column;
+
 use crate::clocks::median;
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, StepsOrigin, Transport};
+use crate::rows::{CollectiveType, LinkRow, StepsOrigin, Transport};
 use crate::run::{Rank, Run};
 
 /// The links that are slow together.
@@ -44,17 +46,11 @@ pub struct SlowLink {
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// Pairs that can be compared: kind of link, type, members, size of all that was carried in a step in powers of two.
-type Class = (Transport, CollectiveType, usize, i32);
-
-/// A directed pair that a group uses: the sender's index, the receiver's number, the group.
-type UseOfPair = (usize, u32, u32);
-
 /// The fewest pairs of a class that are compared.
 const FEWEST: usize = 4;
 
 /// A group's use of a directed pair of ranks beside those of its like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
     /// The kind of link.
     pub transport: Transport,
@@ -77,10 +73,13 @@ pub struct Compared {
 }
 
 /// The bandwidth of each use of a directed pair of recorded ranks beside those of its like: kind by kind, and within a
-/// kind by sender and receiver.
-pub fn compare(run: &Run) -> Vec<Compared> {
-    let index = |it: Measured| Some(Compared { dst: run.rank_of(it.dst)?, ..it.compared });
-    measured(run).into_iter().filter_map(index).collect()
+/// kind by sender and receiver. There are so many that they lie in a column.
+pub fn compare(run: &Run) -> Column<Compared> {
+    let mut all = Column::new();
+    each_measured(run, |dst, compared| {
+        all.extend(run.rank_of(dst).map(|dst| Compared { dst, ..compared }));
+    });
+    all
 }
 
 /// A slow link to a rank that wasn't recorded, as its sender measured it.
@@ -110,11 +109,11 @@ pub fn slow_to_unrecorded(run: &Run) -> Vec<ToUnrecorded> {
         return Vec::new();
     }
     let mut slowest: BTreeMap<(u32, u32), ToUnrecorded> = BTreeMap::new();
-    for Measured { dst, compared } in measured(run) {
+    each_measured(run, |dst, compared| {
         let Some(peers_gb_per_s) =
             compared.typical.filter(|_| compared.is_slow && run.rank_of(dst).is_none())
         else {
-            continue;
+            return;
         };
         let (src, transport, gb_per_s) =
             (run.ranks[compared.src].number, compared.transport, compared.bandwidth);
@@ -123,7 +122,7 @@ pub fn slow_to_unrecorded(run: &Run) -> Vec<ToUnrecorded> {
         if link.share() < known.share() {
             *known = link;
         }
-    }
+    });
     slowest.into_values().collect()
 }
 
@@ -137,53 +136,36 @@ pub fn losses_of(links: &[ToUnrecorded]) -> Vec<Loss> {
     links.iter().map(loss).collect()
 }
 
-/// A use of a link whose receiver, given by its number, may not have been recorded.
-struct Measured {
-    dst: u32,
-    /// The use; its receiver's index isn't known.
-    compared: Compared,
-}
-
-fn measured(run: &Run) -> Vec<Measured> {
-    let mut classes: BTreeMap<Class, BTreeMap<UseOfPair, (f64, f64)>> = BTreeMap::new();
-    let all_steps = run.steps().len();
-    let steps = |rank: &Rank| match rank.origin {
-        StepsOrigin::Whole => all_steps.max(1) as f64,
-        _ => rank.finishes.len().max(1) as f64,
-    };
-    for ((kind, transport, src, dst, group), (bytes, time)) in traffic(run) {
-        let members = run.groups[group as usize].size() as usize;
-        // Some ranks may have recorded more steps than others.
-        let a_step = bytes / steps(&run.ranks[src]);
-        let class = (transport, kind, members, a_step.log2().round() as i32);
-        classes.entry(class).or_default().insert((src, dst, group), (bytes / time, time));
-    }
-    let mut compared = Vec::new();
-    for ((transport, kind, ..), pairs) in classes {
-        let mut logarithms: Vec<f64> = pairs.values().map(|it| it.0.ln()).collect();
+/// Hands each use of a link on, with the number of its receiver, which may not have been recorded, so that its index isn't
+/// known.
+fn each_measured(run: &Run, mut each: impl FnMut(u32, Compared)) {
+    let mut uses = traffic(run);
+    uses.sort_unstable_by_key(|it| (it.class(), it.pair()));
+    for uses in uses.chunk_by(|a, b| a.class() == b.class()) {
+        let mut logarithms: Vec<f64> = uses.iter().map(|it| it.bandwidth().ln()).collect();
         let middle = median(&mut logarithms);
         let mut off: Vec<f64> = logarithms.iter().map(|it| (it - middle).abs()).collect();
         let spread = (1.4826 * median(&mut off)).max(0.02);
-        let typical = (pairs.len() >= FEWEST).then(|| middle.exp());
-        for ((src, dst, group), (bandwidth, time_ns)) in pairs {
+        let typical = (uses.len() >= FEWEST).then(|| middle.exp());
+        for it in uses {
+            let bandwidth = it.bandwidth();
             let is_low =
                 |typical: f64| (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * typical;
             let is_slow = typical.is_some_and(is_low);
-            let of_group = Compared {
-                transport,
-                kind,
-                src,
+            let compared = Compared {
+                transport: it.transport,
+                kind: it.kind,
+                src: it.src as usize,
                 dst: usize::MAX,
-                group,
-                time_ns,
+                group: it.group,
+                time_ns: it.time_ns,
                 bandwidth,
                 typical,
                 is_slow,
             };
-            compared.push(Measured { dst, compared: of_group });
+            each(it.dst, compared);
         }
     }
-    compared
 }
 
 /// A group's use of its links in one operation, some of which are slow. All links of a group work at a time, so that the one
@@ -235,40 +217,42 @@ impl SlowUses {
 
 /// The uses of links by group and operation that have slow ones.
 pub fn slow_uses(compared: &[Compared]) -> BTreeMap<(u32, CollectiveType), SlowUses> {
-    let mut uses: BTreeMap<(u32, CollectiveType), SlowUses> = BTreeMap::new();
+    let slow = compared.iter().filter(|it| it.is_slow);
+    let mut uses: BTreeMap<_, SlowUses> = slow.map(|it| ((it.group, it.kind), SlowUses::default())).collect();
     for it in compared {
-        uses.entry((it.group, it.kind)).or_default().add(it);
+        if let Some(uses) = uses.get_mut(&(it.group, it.kind)) {
+            uses.add(it);
+        }
     }
-    uses.retain(|_, it| !it.slow.is_empty());
     uses
 }
 
 /// Finds slow links, the slowest first.
 pub fn slow_links(run: &Run, compared: &[Compared]) -> Vec<SlowLink> {
-    let mut users: BTreeMap<(usize, usize), BTreeSet<u32>> = BTreeMap::new();
-    for it in compared {
-        users.entry((it.src, it.dst)).or_default().insert(it.group);
-    }
     let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
-    let mut all: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for it in compared {
+    for it in compared.iter().filter(|it| it.is_slow) {
         let Some(typical) = it.typical else { continue };
         let &Compared { src, dst, transport, bandwidth, .. } = it;
-        all.insert((src, dst));
-        if it.is_slow {
-            let groups = users[&(src, dst)].iter().copied().collect();
-            let (ends, pairs) = (Ends::Pair(src, dst), vec![(src, dst)]);
-            let found = SlowLink { ends, transport, bandwidth, typical, groups, pairs };
-            let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
-            if ratio(&found) < ratio(known) {
-                *known = found;
-            }
+        let (ends, pairs) = (Ends::Pair(src, dst), vec![(src, dst)]);
+        let found = SlowLink { ends, transport, bandwidth, typical, groups: Vec::new(), pairs };
+        let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
+        if ratio(&found) < ratio(known) {
+            *known = found;
         }
+    }
+    for it in compared {
+        if let Some(link) = slow.get_mut(&(it.src, it.dst)) {
+            link.groups.push(it.group);
+        }
+    }
+    for link in slow.values_mut() {
+        link.groups.sort_unstable();
+        link.groups.dedup();
     }
     let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
     let mut joined = Vec::new();
     for whole in WHOLES {
-        joined.extend(join(whole, &hosts, &mut slow, &all));
+        joined.extend(join(whole, &hosts, &mut slow, compared));
     }
     joined.extend(slow.into_values());
     joined.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
@@ -294,14 +278,15 @@ const WHOLES: [Whole; 5] = [
 /// The links of a thing, some or all of them.
 #[derive(Default)]
 struct Links {
-    count: usize,
+    /// The links, by sender and receiver: several groups may use one.
+    pairs: BTreeSet<(usize, usize)>,
     /// The senders, the receivers and their hosts.
     sides: [BTreeSet<usize>; 4],
 }
 
 impl Links {
     fn add(&mut self, (src, dst): (usize, usize), (from, to): (usize, usize)) {
-        self.count += 1;
+        self.pairs.insert((src, dst));
         for (side, it) in self.sides.iter_mut().zip([src, dst, from, to]) {
             side.insert(it);
         }
@@ -324,23 +309,26 @@ fn join(
     whole: Whole,
     hosts: &[usize],
     slow: &mut BTreeMap<(usize, usize), SlowLink>,
-    all: &BTreeSet<(usize, usize)>,
+    compared: &[Compared],
 ) -> Vec<SlowLink> {
     /// Fewer slow links are told one by one.
     const MANY: usize = 3;
     let hosts_of = |(src, dst): (usize, usize)| (hosts[src], hosts[dst]);
+    // The slow links and all links of things that have slow ones.
     let mut things: BTreeMap<Ends, (Links, Links)> = BTreeMap::new();
-    for &pair in all {
-        let Some(ends) = whole(pair, hosts_of(pair)) else { continue };
-        let (of_slow, of_all) = things.entry(ends).or_default();
-        of_all.add(pair, hosts_of(pair));
-        if slow.contains_key(&pair) {
-            of_slow.add(pair, hosts_of(pair));
+    for &pair in slow.keys() {
+        if let Some(ends) = whole(pair, hosts_of(pair)) {
+            things.entry(ends).or_default().0.add(pair, hosts_of(pair));
         }
     }
-    things.retain(|ends, (slow, all)| {
-        slow.count >= MANY && 2 * slow.count > all.count && slow.are_of_several(*ends)
-    });
+    things.retain(|ends, (slow, _)| slow.pairs.len() >= MANY && slow.are_of_several(*ends));
+    for pair in compared.iter().filter(|it| it.typical.is_some()).map(|it| (it.src, it.dst)) {
+        let thing = whole(pair, hosts_of(pair)).and_then(|ends| things.get_mut(&ends));
+        if let Some((_, all)) = thing {
+            all.add(pair, hosts_of(pair));
+        }
+    }
+    things.retain(|_, (slow, all)| 2 * slow.pairs.len() > all.pairs.len());
     let mut joined: BTreeMap<Ends, SlowLink> = BTreeMap::new();
     slow.retain(|pair, link| {
         let Some(ends) = whole(*pair, hosts_of(*pair)).filter(|ends| things.contains_key(ends)) else {
@@ -363,24 +351,93 @@ fn join(
     joined.into_values().collect()
 }
 
-/// A group's use of a directed pair: type, kind of link, the sender's index, the receiver's number, group.
-type Use = (CollectiveType, Transport, usize, u32, u32);
+/// A group's use of a directed pair of ranks.
+#[derive(Clone, Copy)]
+struct Use {
+    kind: CollectiveType,
+    transport: Transport,
+    /// The sender's index.
+    src: u32,
+    /// The receiver's number.
+    dst: u32,
+    /// The group, as an index.
+    group: u32,
+    /// How many members that has.
+    members: u32,
+    /// The size of all that was carried in a step, in powers of two.
+    size: i32,
+    /// The bytes of all steps.
+    bytes: f64,
+    /// How long these took, in nanoseconds.
+    time_ns: f64,
+}
 
-/// The bytes and nanoseconds of each use over all steps.
-fn traffic(run: &Run) -> BTreeMap<Use, (f64, f64)> {
-    let mut traffic = BTreeMap::new();
-    for (rank, row) in &run.links {
-        let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else { continue };
-        let member = |place: u32| run.groups[group].member(place);
-        let Some(src) = member(row.src).and_then(|number| run.rank_of(number)) else { continue };
-        let Some(dst) = member(row.dst) else { continue };
-        // Both sides of a send tell of the same bytes; the sender's word counts.
-        let is_told_twice = row.kind == CollectiveType::Receive || src != *rank as usize;
-        if run.ranks[src].number == dst || is_told_twice || row.bytes <= 0.0 || row.time_ns <= 0.0 {
-            continue;
-        }
-        let sum = traffic.entry((row.kind, row.transport, src, dst, group as u32)).or_insert((0.0, 0.0));
-        *sum = (sum.0 + row.bytes, sum.1 + row.time_ns);
+impl Use {
+    /// The uses that it can be compared with: by kind of link, type, members and size.
+    fn class(&self) -> (Transport, CollectiveType, u32, i32) {
+        (self.transport, self.kind, self.members, self.size)
     }
-    traffic
+
+    /// The sender, the receiver and the group.
+    fn pair(&self) -> (u32, u32, u32) {
+        (self.src, self.dst, self.group)
+    }
+
+    /// The bandwidth in GB/s.
+    fn bandwidth(&self) -> f64 {
+        self.bytes / self.time_ns
+    }
+}
+
+/// Each use over all steps.
+fn traffic(run: &Run) -> Column<Use> {
+    let all_steps = run.steps().len();
+    let steps = |rank: &Rank| match rank.origin {
+        StepsOrigin::Whole => all_steps.max(1) as f64,
+        _ => rank.finishes.len().max(1) as f64,
+    };
+    let of_row = |&(rank, row): &(u32, LinkRow)| {
+        let group = run.groups.binary_search_by_key(&row.group_key, |group| group.key).ok()?;
+        let member = |place: u32| run.groups[group].member(place);
+        let (src, dst) = (run.rank_of(member(row.src)?)?, member(row.dst)?);
+        // Both sides of a send tell of the same bytes; the sender's word counts.
+        let is_told_twice = row.kind == CollectiveType::Receive || src != rank as usize;
+        let is_other = run.ranks[src].number != dst && !is_told_twice;
+        (is_other && row.bytes > 0.0 && row.time_ns > 0.0).then(|| Use {
+            kind: row.kind,
+            transport: row.transport,
+            src: src as u32,
+            dst,
+            group: group as u32,
+            members: run.groups[group].size(),
+            size: 0,
+            bytes: row.bytes,
+            time_ns: row.time_ns,
+        })
+    };
+    let mut uses: Column<Use> = run.links.iter().filter_map(of_row).collect();
+    let key = |it: &Use| (it.kind, it.transport, it.pair());
+    // The same order of additions, whatever the order of rows.
+    let order = |it: &Use| (key(it), it.bytes.to_bits(), it.time_ns.to_bits());
+    uses.sort_unstable_by_key(order);
+    let mut kept = 0;
+    for index in 0..uses.len() {
+        let it = uses[index];
+        match uses[..kept].last_mut().filter(|last| key(last) == key(&it)) {
+            Some(known) => {
+                (known.bytes, known.time_ns) = (known.bytes + it.bytes, known.time_ns + it.time_ns)
+            }
+            None => {
+                uses[kept] = it;
+                kept += 1;
+            }
+        }
+    }
+    uses.truncate(kept);
+    for it in uses.iter_mut() {
+        // Some ranks may have recorded more steps than others.
+        let a_step = it.bytes / steps(&run.ranks[it.src as usize]);
+        it.size = a_step.log2().round() as i32;
+    }
+    uses
 }

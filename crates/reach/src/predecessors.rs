@@ -37,7 +37,7 @@ pub struct Other {
 impl Also {
     /// Predecessors that events have on their peers, beside their own, with the work behind them that is typical and what
     /// the rank had to do beyond it.
-    pub fn find(run: &Run, slots: Slots<'_>, typical: &[f64], beyond: &[Beyond]) -> Self {
+    pub fn find(run: &Run, slots: Slots<'_>, typical: &[f64], beyond: &Beyond) -> Self {
         let mut usual = Usual::among(run, slots, slots.own, typical);
         usual.add_rare(run, slots);
         usual.add_of_kin(run, slots, typical);
@@ -52,14 +52,14 @@ impl Also {
                     let typical_ns = segment.min(room);
                     let begin = run.events[pred as usize].end_ns();
                     let end = begin.saturating_add(typical_ns as i64);
-                    let more = beyond[event.rank as usize].within(event.step, begin, end);
+                    let more = beyond.within(event.rank, event.step, begin, end);
                     let beyond_ns = more.min(room - typical_ns) as f32;
                     also.others.push(Other { event: pred, beyond_ns, typical_ns });
                 }
             }
             if let Some(&(since, work)) = hidden.get(&(index as u32)) {
                 let begin = run.events[since as usize].end_ns();
-                let more = beyond[event.rank as usize].within(event.step, begin, event.start_ns).min(work);
+                let more = beyond.within(event.rank, event.step, begin, event.start_ns).min(work);
                 also.others.push(Other { event: since, beyond_ns: more as f32, typical_ns: work - more });
             }
             also.ends.push(also.others.len() as u32);

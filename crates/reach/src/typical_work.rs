@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
+use std::ops::Range;
 
 use opscope_columns::Column;
 
@@ -25,7 +26,7 @@ pub struct TypicalWork {
 }
 
 /// The typical work before each event. `own` is the typical time of each rank's own in each of its steps.
-pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Vec<Beyond>) {
+pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Beyond) {
     // Of work that isn't known nothing is typical.
     let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
     let mut order: Column<u32> = (0..run.events.len() as u32).filter(is_known).collect();
@@ -38,8 +39,10 @@ pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Vec<
     for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
         compare(run, slots, of_slot, &mut work);
     }
-    let of_rank = |rank: usize| Beyond::of(run, rank, &own[rank], &work);
-    let beyond: Vec<Beyond> = (0..run.ranks.len()).map(of_rank).collect();
+    let mut beyond = Beyond::default();
+    for (rank, own) in own.iter().enumerate() {
+        beyond.add(run, rank, own, &work);
+    }
     take_off(run, &beyond, &mut work);
     (work, beyond)
 }
@@ -79,21 +82,30 @@ fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) 
 }
 
 /// Gives events that can't be compared the segment that is left without what their ranks have to do beyond their peers.
-fn take_off(run: &Run, beyond: &[Beyond], work: &mut TypicalWork) {
+fn take_off(run: &Run, beyond: &Beyond, work: &mut TypicalWork) {
     for (index, event) in run.events.iter().enumerate() {
         if !work.is_alike[index] && !event.is_after_gap {
             let begin = event.start_ns.saturating_sub(event.segment_ns);
-            let beyond = beyond[event.rank as usize].within(event.step, begin, event.start_ns);
+            let beyond = beyond.within(event.rank, event.step, begin, event.start_ns);
             work.segment[index] = (event.segment_ns as f64 - beyond).max(0.0);
         }
     }
 }
 
-/// A rank's work beyond that of its peers, along its time.
+/// The work of ranks beyond that of their peers, along their time.
 #[derive(Clone, Debug, Default)]
 pub struct Beyond {
-    /// Work that can be compared, one stretch behind the other.
-    stretches: Vec<Stretch>,
+    /// Work that can be compared, rank by rank, one stretch behind the other.
+    stretches: Column<Stretch>,
+    /// Each rank's part of it.
+    ranks: Vec<BeyondOfRank>,
+}
+
+/// A rank's work beyond that of its peers.
+#[derive(Clone, Debug)]
+struct BeyondOfRank {
+    /// Its rows of [`Beyond::stretches`].
+    stretches: Range<usize>,
     /// By step, the share of all other work that is beyond that of peers.
     elsewhere: BTreeMap<i32, f64>,
 }
@@ -116,51 +128,54 @@ impl Stretch {
 }
 
 impl Beyond {
-    fn of(run: &Run, rank: usize, typical_own: &[f64], work: &TypicalWork) -> Self {
-        let mut found = Self::default();
+    /// Adds the next rank.
+    fn add(&mut self, run: &Run, rank: usize, typical_own: &[f64], work: &TypicalWork) {
+        let first = self.stretches.len();
         // The length and the excess of the stretches of each step.
-        let mut compared: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+        let mut by_step: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
         let mut events: Vec<usize> = run.ranks[rank].events.clone().filter(|it| work.is_alike[*it]).collect();
         events.sort_by_key(|index| run.events[*index].start_ns);
         for index in events {
             let event = &run.events[index];
             let begin = event.start_ns.saturating_sub(event.segment_ns);
-            let until = found.stretches.last().map_or(begin, |last| last.end.max(begin));
+            let until = self.stretches[first..].last().map_or(begin, |last| last.end.max(begin));
             if until >= event.start_ns {
                 continue;
             }
             // Transfers in the background lie behind the same work: each of it counts once.
-            let (_, known) = found.compared(begin, until);
+            let (_, known) = compared(&self.stretches[first..], begin, until);
             let excess = (event.segment_ns as f64 - work.segment[index]).max(0.0);
             let stretch = Stretch { begin: until, end: event.start_ns, excess: (excess - known).max(0.0) };
-            let of_step = compared.entry(event.step).or_default();
+            let of_step = by_step.entry(event.step).or_default();
             *of_step = (of_step.0 + (stretch.end - stretch.begin) as f64, of_step.1 + stretch.excess);
-            found.stretches.push(stretch);
+            self.stretches.push(stretch);
         }
+        let mut elsewhere = BTreeMap::new();
         for ((step, own), typical) in run.ranks[rank].own_times().zip(typical_own) {
-            let (length, excess) = compared.get(&step).copied().unwrap_or_default();
+            let (length, excess) = by_step.get(&step).copied().unwrap_or_default();
             let rest = own - typical - excess;
             if rest > 0.0 {
-                found.elsewhere.insert(step, rest / (own - length).max(rest));
+                elsewhere.insert(step, rest / (own - length).max(rest));
             }
         }
-        found
+        self.ranks.push(BeyondOfRank { stretches: first..self.stretches.len(), elsewhere });
     }
 
-    /// The length of what can be compared within a time, and its excess.
-    fn compared(&self, begin: i64, end: i64) -> (f64, f64) {
-        let first = self.stretches.partition_point(|it| it.end <= begin);
-        let within = self.stretches[first..].iter().take_while(|it| it.begin < end);
-        within.fold((0.0, 0.0), |(length, excess), it| {
-            let (part, share) = it.part(begin, end);
-            (length + part, excess + share * it.excess)
-        })
-    }
-
-    /// The excess within work of a step from one time to another, in nanoseconds.
-    pub fn within(&self, step: i32, begin: i64, end: i64) -> f64 {
-        let (length, excess) = self.compared(begin, end);
+    /// The excess within work of a rank, by its index, in a step from one time to another, in nanoseconds.
+    pub fn within(&self, rank: u32, step: i32, begin: i64, end: i64) -> f64 {
+        let of_rank = &self.ranks[rank as usize];
+        let (length, excess) = compared(&self.stretches[of_rank.stretches.clone()], begin, end);
         let others = end.saturating_sub(begin) as f64 - length;
-        excess + others.max(0.0) * self.elsewhere.get(&step).copied().unwrap_or(0.0)
+        excess + others.max(0.0) * of_rank.elsewhere.get(&step).copied().unwrap_or(0.0)
     }
+}
+
+/// The length of a rank's stretches within a time, and their excess.
+fn compared(stretches: &[Stretch], begin: i64, end: i64) -> (f64, f64) {
+    let first = stretches.partition_point(|it| it.end <= begin);
+    let within = stretches[first..].iter().take_while(|it| it.begin < end);
+    within.fold((0.0, 0.0), |(length, excess), it| {
+        let (part, share) = it.part(begin, end);
+        (length + part, excess + share * it.excess)
+    })
 }
