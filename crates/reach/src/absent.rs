@@ -172,8 +172,11 @@ impl Absent {
         let last = (0..members.len()).max_by(|a, b| comes(a).total_cmp(&comes(b)));
         if later > 0.0 {
             let history = last.and_then(|last| others.known_history(members[last]));
-            let since = history.and_then(|history| ended_before(history, begin));
-            let segment_ns = since.map_or(later, |it| begin - it.end);
+            let since = history.and_then(|history| ended_before(history, begin)).map(|it| (it.end, it.part));
+            let of_like = last.and_then(|last| usual[last]).filter(|it| it.is_of_like);
+            let since = [since, of_like.map(|it| (it.end, it.part))].into_iter().flatten();
+            let since = since.max_by(|a, b| a.0.total_cmp(&b.0));
+            let segment_ns = since.map_or(later, |(end, _)| begin - end);
             // Without a like, all that is waited is more than usual; but what another stage sends is waited for anyway,
             // and of members that nobody names nothing is known.
             let like = last.and_then(|last| usual[last]).filter(|_| since.is_some());
@@ -183,7 +186,7 @@ impl Absent {
             let typical_ns = like.map_or(without, |it| it.segment_ns).clamp(0.0, segment_ns.max(0.0));
             self.parts.push(AbsentPart {
                 instance: index,
-                pred: since.map(|it| it.part),
+                pred: since.map(|(_, part)| part),
                 segment_ns,
                 typical_ns,
             });
@@ -229,6 +232,8 @@ struct Usual {
     part: u32,
     end: f64,
     segment_ns: f64,
+    /// Whether the part is the nearest one's own, which the member has no part in.
+    is_of_like: bool,
 }
 
 impl Others<'_> {
@@ -259,11 +264,17 @@ impl Others<'_> {
         };
         let told = recorded.iter().copied().filter(|part| self.typical.segments[*part as usize].is_finite());
         let like = told.filter(|part| run.events[*part as usize].pred.is_some()).max_by_key(ties)?;
-        let pred = &run.events[run.events[like as usize].pred? as usize];
+        let part = run.events[like as usize].pred?;
+        let pred = &run.events[part as usize];
         let kind = (run.groups[pred.group as usize].role, pred.kind);
-        let history = self.by_kind[&member].get(&kind)?;
+        let segment_ns = self.typical.segments[like as usize];
+        let Some(history) = self.by_kind[&member].get(&kind) else {
+            // What absent members do among themselves nobody recorded; the nearest did the same at about that time.
+            let usual = Usual { part, end: pred.end(), segment_ns, is_of_like: true };
+            return (usual.end < begin).then_some(usual);
+        };
         let after = nearest(history, pred.end(), begin)?;
-        Some(Usual { part: after.part, end: after.end, segment_ns: self.typical.segments[like as usize] })
+        Some(Usual { part: after.part, end: after.end, segment_ns, is_of_like: false })
     }
 }
 

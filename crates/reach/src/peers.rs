@@ -80,8 +80,8 @@ pub fn find(run: &mut Run) -> Peers {
         let by_link = uses.and_then(SlowUses::left).map(|share| 1.0 / share);
         by_link.or_else(|| peers.slow_groups.get(&instance.group).copied()).unwrap_or(1.0)
     };
-    let tails: Column<f64> =
-        run.instances.iter().zip(&peers.tail).map(|(it, tail)| tail * times(it)).collect();
+    let as_usual = peers.tail.iter().zip(&run.instances).map(|(tail, it)| tail * times(it)).collect();
+    let tails = tails_of_group(run, &classes, as_usual);
     let typical = Typical { tails: &tails, segments: &peers.work.segment, slots: &peers.slot };
     peers.absent = Absent::find(run, typical);
     peers
@@ -282,6 +282,31 @@ fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
             .unwrap_or_else(|| all[class])
     };
     classes.iter().zip(&run.instances).map(of_class).collect()
+}
+
+/// Gives transfers that lack a rank the length of the same group's of which all were recorded, where there are such: whatever
+/// slows its links does so in all of them.
+fn tails_of_group(run: &Run, classes: &[TailClass], mut tails: Column<f64>) -> Column<f64> {
+    let mut lacking = vec![false; run.groups.len()];
+    run.instances.iter().filter(|it| !it.is_complete()).for_each(|it| lacking[it.group as usize] = true);
+    let key = |instance: &Instance, (role, kind, size, members, _): &TailClass| {
+        (instance.group, (*role, *kind, *size, *members))
+    };
+    let instances = || run.instances.iter().zip(classes).filter(|(it, _)| lacking[it.group as usize]);
+    let mut whole: HashMap<_, Vec<f64>> = HashMap::new();
+    for (instance, class) in instances().filter(|(it, _)| it.is_complete()) {
+        whole.entry(key(instance, class)).or_default().push(instance.tail);
+    }
+    let whole: HashMap<_, f64> =
+        whole.into_iter().map(|(key, mut tails)| (key, median(&mut tails))).collect();
+    for ((instance, class), tail) in run.instances.iter().zip(classes).zip(tails.iter_mut()) {
+        if !instance.is_complete()
+            && let Some(of_group) = whole.get(&key(instance, class))
+        {
+            *tail = *of_group;
+        }
+    }
+    tails
 }
 
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long

@@ -19,7 +19,8 @@ const APART: f64 = 1.3;
 /// How far ratios may differ, as a share.
 const ALIKE: f64 = 0.1;
 
-/// The fewest transfers of a kind that tell its ratio.
+/// The fewest transfers of a kind that tell its ratio by their lower quartile. Fewer do beside such a kind, where they are
+/// alike themselves.
 const FEWEST: usize = 3;
 
 /// The groups with an absent member of which every kind of transfer takes the same multiple of what is typical of it, by
@@ -41,16 +42,27 @@ fn ratio(kinds: &BTreeMap<TailClass, Vec<(f64, f64)>>) -> Option<f64> {
         values.sort_unstable_by(f64::total_cmp);
         values[values.len() / 4]
     };
-    let of_kind = |all: &Vec<(f64, f64)>| {
+    let of_kind = |all: &&Vec<(f64, f64)>| {
         let (typical, ratios): (Vec<f64>, Vec<f64>) = all.iter().copied().unzip();
         (lower_quartile(typical), lower_quartile(ratios))
     };
-    let told: Vec<(f64, f64)> = kinds.values().filter(|all| all.len() >= FEWEST).map(of_kind).collect();
-    let range = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), it| (least.min(it), most.max(it)))
+    let are_told = |all: &&Vec<(f64, f64)>| {
+        let (least, most) = range(all.iter().map(|(_, ratio)| *ratio));
+        all.len() >= FEWEST || are_alike(least, most)
     };
-    let (shortest, longest) = range(&mut told.iter().map(|(typical, _)| *typical));
-    let (least, most) = range(&mut told.iter().map(|(_, ratio)| *ratio));
-    let is_one = longest > APART * shortest && least > SLOW && most < (1.0 + ALIKE) * least;
-    is_one.then_some(least)
+    let told: Vec<(f64, f64)> = kinds.values().filter(are_told).map(|all| of_kind(&all)).collect();
+    let (shortest, longest) = range(told.iter().map(|(typical, _)| *typical));
+    let (least, most) = range(told.iter().map(|(_, ratio)| *ratio));
+    let is_enough = kinds.values().any(|all| all.len() >= FEWEST);
+    let is_one = longest > APART * shortest && least > SLOW && are_alike(least, most);
+    (is_enough && is_one).then_some(least)
+}
+
+/// The least and the most of values.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), it| (least.min(it), most.max(it)))
+}
+
+fn are_alike(least: f64, most: f64) -> bool {
+    most < (1.0 + ALIKE) * least
 }
