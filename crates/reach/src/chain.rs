@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run::Run;
-use crate::suspects::{Who, begin};
+use crate::step_lengths::StepLengths;
+use crate::suspects::Who;
 
 /// A share in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,7 +56,7 @@ impl Chain {
     }
 }
 
-/// The chains of these steps together. Those of one step sum to the time from the end of the step before.
+/// The chains of these steps together. Those of one step sum to its length.
 pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
     let all = run.steps();
     // Of each step the rank that ends last, and the event after which it did.
@@ -71,8 +72,10 @@ pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
         }
     }
     let mut chain = Chain::default();
-    let mut floor = begin(run);
-    for (step, last) in all.iter().zip(last) {
+    let lengths = StepLengths::of(run);
+    let mut floor = lengths.begin();
+    for (place, (step, last)) in all.iter().zip(last).enumerate() {
+        floor += lengths.before(place);
         let Some(last) = last else { continue };
         if steps.contains(step) {
             walk(run, &mut chain, last, floor);

@@ -143,6 +143,10 @@ pub enum LossReason {
     StepsOfOthers,
     /// Steps end farther apart than they are long.
     StepsApart,
+    /// A rank was recorded at another time than the others on its host, in other steps, and is left out.
+    OtherTime,
+    /// Time between steps is of none of them.
+    BetweenSteps,
     /// A step of which the rank has less than half of what others have is left out for it.
     CutStep,
     /// A step of which the rank lacks some of the collectives that others have is left out for it.
@@ -179,6 +183,7 @@ impl LossReason {
             | Self::Ungrouped
             | Self::Stranger
             | Self::StrangerLeftOut
+            | Self::OtherTime
             | Self::StepsApart
             | Self::CutStep
             | Self::LacksCollectives
@@ -195,12 +200,17 @@ impl LossReason {
             | Self::NamedSteps
             | Self::NoSteps
             | Self::InferredSteps => "doubted",
-            Self::Double | Self::NoRank | Self::NoHost | Self::HostAbove | Self::StatedComputing => "remark",
+            Self::Double
+            | Self::NoRank
+            | Self::NoHost
+            | Self::HostAbove
+            | Self::BetweenSteps
+            | Self::StatedComputing => "remark",
         }
     }
 
     /// All kinds.
-    const ALL: [Self; 29] = [
+    const ALL: [Self; 31] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -219,6 +229,8 @@ impl LossReason {
         Self::OwnClock,
         Self::StepsOfOthers,
         Self::StepsApart,
+        Self::OtherTime,
+        Self::BetweenSteps,
         Self::CutStep,
         Self::LacksCollectives,
         Self::StepOfFew,
@@ -253,6 +265,8 @@ impl LossReason {
             Self::OwnClock => "own_clock",
             Self::StepsOfOthers => "steps_of_others",
             Self::StepsApart => "steps_apart",
+            Self::OtherTime => "other_time",
+            Self::BetweenSteps => "between_steps",
             Self::CutStep => "cut_step",
             Self::LacksCollectives => "lacks_collectives",
             Self::StepOfFew => "step_of_few",
@@ -308,6 +322,8 @@ impl LossReason {
                 "steps end much farther apart than they are long: something lies between them, or times contradict; costs \
                  may be wrong"
             }
+            Self::OtherTime => "recorded at another time than the others on its host; left out",
+            Self::BetweenSteps => "time lies between steps, and counts as none of theirs",
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::LacksCollectives => {
                 "lacks some of the collectives that others have in it; left out for this rank"

@@ -64,6 +64,7 @@ mod links;
 mod matching;
 mod members;
 mod noise;
+mod other_times;
 mod peers;
 mod predecessors;
 mod profiles;
@@ -77,6 +78,7 @@ mod separate_clocks;
 mod set;
 mod slots;
 mod slow_groups;
+mod step_lengths;
 mod steps_of_others;
 mod strangers;
 mod summary;
@@ -333,6 +335,8 @@ pub fn examine_profiles(
     losses.extend(without_collectives(&discovery, &run, &losses));
     losses.extend(without_operators(&discovery, &run));
     losses.extend(cut_steps::leave_out(&mut run));
+    let of_other_times = other_times::leave_out(&mut run, &losses);
+    losses.extend(of_other_times);
     let shifts = matching::match_collectives(&mut run);
     if !run.instances.iter().any(|instance| instance.seen > 1) {
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
@@ -384,6 +388,7 @@ pub fn examine_profiles(
     let trial = suspects::Trial::new(&run, &peers);
     let mut costs = suspects::find(&run, &peers, &trial);
     losses.extend(steps_apart(&run, costs.step_ns));
+    losses.extend(between_steps(trial.time_between_steps(), &costs));
     progress(Stage::Explaining);
     let lost = Mutex::default();
     let operators = |rank: usize| profiles.operators(rank, &lost);
@@ -440,6 +445,16 @@ fn steps_apart(run: &Run, step_ns: f64) -> Option<Loss> {
     let loss = || Loss::new(None, "steps", LossReason::StepsApart, run.steps().len() as u64);
     (longest > 0.0 && step_ns > MUCH * longest)
         .then(|| loss().because(format!("{:.1} ms, and {:.1} ms long", step_ns / 1e6, longest / 1e6)))
+}
+
+/// A loss where much time lies between steps, such as steps that weren't recorded; it is given in nanoseconds, with the number
+/// of steps before which it lies.
+fn between_steps((count, time_ns): (usize, f64), costs: &Costs) -> Option<Loss> {
+    /// The share of all steps from which on it is worth a word.
+    const WORTH: f64 = 0.02;
+    let of_steps: f64 = costs.by_step_ns.iter().sum();
+    let loss = || Loss::new(None, "steps", LossReason::BetweenSteps, count as u64);
+    (time_ns > WORTH * of_steps).then(|| loss().because(format!("{:.1} ms", time_ns / 1e6)))
 }
 
 /// A loss for each rank that has collectives and no operators: where others have some, and where nothing tells what it

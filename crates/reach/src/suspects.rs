@@ -12,6 +12,7 @@ use crate::read::OperatorKey;
 use crate::replay::{Choice, Moved, Scenario, StepEnds, replay};
 use crate::rows::StepsOrigin;
 use crate::run::{Rank, Run};
+use crate::step_lengths::{StepLengths, measured_ends};
 
 /// Whoever is slower than its peers.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,7 +204,7 @@ fn mean(lengths: &[f64]) -> f64 {
 pub struct Trial<'r> {
     run: &'r Run,
     peers: &'r Peers,
-    begin: f64,
+    lengths: StepLengths,
     /// The numbers of the steps.
     steps: Vec<i32>,
     /// The length of each step, in nanoseconds.
@@ -218,15 +219,20 @@ pub struct Trial<'r> {
 impl<'r> Trial<'r> {
     /// Replays the run.
     pub fn new(run: &'r Run, peers: &'r Peers) -> Self {
-        let begin = begin(run);
+        let lengths = StepLengths::of(run);
         let healthy = Scenario { ranks: Choice::All, groups: Choice::All, ..Scenario::default() };
         let ends = replay(run, peers, &[Scenario::default(), healthy]);
-        let unchanged = lengths(&ends[0], begin);
+        let unchanged = lengths.of_ends(&ends[0]);
         let steps = run.steps();
-        let replay_error = error_of(&measured_ends(run, &steps), &ends[0], begin);
+        let replay_error = error_of(&measured_ends(run, &steps), &ends[0], lengths.begin());
         let least = mean(&unchanged) * LEAST.max(2.0 * replay_error);
-        let healthy = lengths(&ends[1], begin);
-        Self { run, peers, begin, steps, unchanged, healthy, replay_error, least }
+        let healthy = lengths.of_ends(&ends[1]);
+        Self { run, peers, lengths, steps, unchanged, healthy, replay_error, least }
+    }
+
+    /// How many steps have time before them that is of none, and how much in all, in nanoseconds.
+    pub fn time_between_steps(&self) -> (usize, f64) {
+        self.lengths.gaps()
     }
 
     /// Replays the run without each suspect, and with it alone.
@@ -235,13 +241,13 @@ impl<'r> Trial<'r> {
         let scenarios: Vec<Scenario> = suspects.iter().flat_map(of).collect();
         let ends = replay(self.run, self.peers, &scenarios);
         for (suspect, ends) in suspects.iter_mut().zip(ends.chunks_exact(2)) {
-            let without = lengths(&ends[0], self.begin);
+            let without = self.lengths.of_ends(&ends[0]);
             suspect.saves_by_step_ns =
                 self.unchanged.iter().zip(without).map(|(with, without)| with - without).collect();
             let known = |of_steps: &[f64]| self.known_of(&suspect.who, of_steps);
             let saves = known(&suspect.saves_by_step_ns);
             suspect.saves_ns = mean(&saves);
-            let alone = lengths(&ends[1], self.begin);
+            let alone = self.lengths.of_ends(&ends[1]);
             suspect.alone_ns = mean(&known(&alone)) - mean(&known(&self.healthy));
             suspect.interval_ns = noise::interval(&saves);
             let half_width = suspect.interval_ns.map_or(0.0, |(low, high)| (high - low) / 2.0);
@@ -308,7 +314,7 @@ impl<'r> Trial<'r> {
         let none = Scenario::default();
         let without = chosen.iter().fold(none, |others, it| others.and(&self.without(&all[*it])));
         let ends = replay(self.run, self.peers, &[without]);
-        ends.first().map_or(0.0, |ends| mean(&self.unchanged) - mean(&lengths(ends, self.begin)))
+        ends.first().map_or(0.0, |ends| mean(&self.unchanged) - mean(&self.lengths.of_ends(ends)))
     }
 
     /// The suspect that costs most once another is as its peers, by their places, and by how much it does, in nanoseconds
@@ -327,7 +333,7 @@ impl<'r> Trial<'r> {
         let scenarios: Vec<Scenario> =
             std::iter::once(first.clone()).chain(others.iter().map(both)).collect();
         let length = |ends: &StepEnds| {
-            let lengths = lengths(ends, self.begin);
+            let lengths = self.lengths.of_ends(ends);
             mean(&steps.iter().filter_map(|step| lengths.get(*step).copied()).collect::<Vec<f64>>())
         };
         let ends = replay(self.run, self.peers, &scenarios);
@@ -372,40 +378,6 @@ fn these<T>(chosen: Vec<T>) -> Choice<T> {
 /// A choice of all but some.
 fn others(left: Vec<u32>) -> Choice {
     if left.is_empty() { Choice::All } else { Choice::AllBut(left) }
-}
-
-/// The run's begin on the common clock: the first step's of the first rank to begin.
-pub fn begin(run: &Run) -> f64 {
-    let begins = run.ranks.iter().filter_map(|rank| {
-        let first = run.events[rank.events.clone()].iter().find(|event| event.pred.is_none())?;
-        let step = rank.steps.first()?.start_ns?;
-        Some(first.start - (first.start_ns - step) as f64)
-    });
-    begins.fold(f64::MAX, f64::min)
-}
-
-/// The lengths of steps whose ends are known.
-fn lengths(ends: &StepEnds, begin: f64) -> Vec<f64> {
-    let mut before = begin;
-    let length = |end: &f64| {
-        // Where no rank communicates in a step, nothing tells its end.
-        let end = if *end == f64::MIN { before } else { *end };
-        end - std::mem::replace(&mut before, end)
-    };
-    ends.iter().map(length).collect()
-}
-
-fn measured_ends(run: &Run, steps: &[i32]) -> StepEnds {
-    let mut ends = vec![f64::MIN; steps.len()];
-    for rank in &run.ranks {
-        for finish in rank.finishes.iter() {
-            let (Some(end), Ok(step)) = (run.end_of(finish), steps.binary_search(&finish.step)) else {
-                continue;
-            };
-            ends[step] = f64::max(ends[step], end);
-        }
-    }
-    ends
 }
 
 fn error_of(measured: &StepEnds, replayed: &StepEnds, begin: f64) -> f64 {
