@@ -3,20 +3,27 @@
 
 mod common;
 
+use std::path::PathBuf;
+
 use common::Place;
 use serde_json::Value;
 
 /// A simulated run with the truth about it and the answer.
 fn judged(layout: &str, seed: &str, faults: &[&str]) -> (Value, Value) {
     let place = Place::new();
+    let folder = made(&place, layout, seed, faults, "db");
+    let truth = std::fs::read_to_string(folder.with_file_name("truth.json")).unwrap();
+    let answer = place.done(&["cluster", folder.to_str().unwrap(), "--json"]).json();
+    (serde_json::from_str(&truth).unwrap(), answer)
+}
+
+/// Makes a simulated run in a form; the folder of its ranks, beside which lies `truth.json`.
+fn made(place: &Place, layout: &str, seed: &str, faults: &[&str], form: &str) -> PathBuf {
     let mut words =
-        vec!["sample", "cluster", "-o", "made", "--layout", layout, "--seed", seed, "--format", "db"];
+        vec!["sample", "cluster", "-o", "made", "--layout", layout, "--seed", seed, "--format", form];
     words.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
     place.done(&words);
-    let made = std::fs::read_dir(place.path("made")).unwrap().next().unwrap().unwrap().path();
-    let truth = std::fs::read_to_string(made.join("truth.json")).unwrap();
-    let answer = place.done(&["cluster", made.join("db").to_str().unwrap(), "--json"]).json();
-    (serde_json::from_str(&truth).unwrap(), answer)
+    std::fs::read_dir(place.path("made")).unwrap().next().unwrap().unwrap().path().join(form)
 }
 
 /// The named suspects, with what each saves in milliseconds and its first cause.
@@ -103,6 +110,40 @@ fn two_reasons_of_one_rank_are_told_though_neither_explains_most() {
     let causes: Vec<&str> = causes.map(|it| it["cause"].as_str().unwrap()).collect();
     assert!(causes.contains(&"ai_cpu") && causes.contains(&"late_input"), "{suspect:#}");
     assert!(!causes.contains(&"unknown"), "{suspect:#}");
+}
+
+#[test]
+fn a_slow_rank_with_more_tokens_has_both_reasons_the_costlier_first() {
+    for (layout, faults, form, expected) in [
+        ("tp=2,pp=2,dp=4,ep=2", ["low-frequency=5", "more-tokens=5"], "db", ["tokens", "frequency"]),
+        ("tp=2,pp=2,dp=4,ep=2", ["low-frequency=5", "more-tokens=5"], "kineto", ["tokens", "slow_device"]),
+        ("tp=2,pp=2,dp=4,ep=2", ["low-frequency=5:1.5", "more-tokens=5:1.3"], "db", ["frequency", "tokens"]),
+        ("tp=2,pp=1,dp=8,ep=8", ["low-frequency=15", "more-tokens=15"], "db", ["tokens", "frequency"]),
+    ] {
+        let place = Place::new();
+        let folder = made(&place, layout, "401", &faults, form);
+        let folder = folder.to_str().unwrap();
+        let answer = place.done(&["cluster", folder, "--json"]).json();
+        let suspect = &answer["suspects"][0];
+        let causes = suspect["evidence"]["causes"].as_array().unwrap();
+        let told: Vec<&str> = causes.iter().map(|it| it["cause"].as_str().unwrap()).collect();
+        assert_eq!(told, expected, "{layout} {faults:?} {form}: {suspect:#}");
+        let explained: Vec<f64> = causes.iter().map(|it| it["explains_ns"].as_f64().unwrap()).collect();
+        let excess = suspect["excess_ns"].as_f64().unwrap();
+        assert!(explained[0] > explained[1], "{suspect:#}");
+        assert!((explained.iter().sum::<f64>() / excess - 1.0).abs() < 0.1, "{suspect:#}");
+        let screen = place.done(&["cluster", folder]).stdout;
+        assert!(screen.contains("times its peers' tokens"), "{screen}");
+        assert!(!screen.contains("none of the known reasons"), "{screen}");
+    }
+}
+
+#[test]
+fn more_tokens_are_the_reason_of_a_rank_also_beside_a_slow_one() {
+    let (_, answer) = judged("tp=1,pp=1,dp=2,ep=2", "4", &["low-frequency=1:1.280", "more-tokens=0:1.466"]);
+    let told: Vec<(String, String)> = named(&answer).into_iter().map(|it| (it.0, it.2)).collect();
+    let expected = [("rank 1", "frequency"), ("rank 0", "tokens")];
+    assert_eq!(told, expected.map(|(name, cause)| (name.to_owned(), cause.to_owned())), "{answer:#}");
 }
 
 #[test]

@@ -342,10 +342,13 @@ fn explain_rank(
     }
     let side = Side { run, rank, own: &own, chosen: &chosen, others: &read, steps: steps(rank) };
     let differences = side.differences();
+    let slowness = pace(&differences);
+    let pace = if tell_pace(&differences) { slowness } else { 1.0 };
+    let more = side.tokens(&differences, pace).or_else(|| side.larger_shapes(&differences, pace));
     let mut found: Vec<Explanation> = [
-        side.slower(&differences),
+        (slowness > 1.0).then(|| side.slower(&differences, slowness, more.as_ref())),
         side.on_ai_cpu(&differences),
-        side.tokens(&differences).or_else(|| side.larger_shapes(&differences)),
+        more.map(MoreWork::explanation),
         side.other_work(&differences),
         side.late_input(),
         side.copies(),
@@ -414,9 +417,92 @@ impl Compared {
     }
 }
 
-/// Whether a time exceeds that of peers as the rows do. Of few more rows a time that is as on peers is near as well.
-fn is_in_ratio(times: f64, rows_times: f64) -> bool {
-    (times / rows_times - 1.0).abs() < 0.15 && 2.0 * times > 1.0 + rows_times
+/// The operators by which a slow device is known, with how many times as long as on peers each takes.
+fn computing(all: &[Compared]) -> impl Iterator<Item = (&Compared, f64)> {
+    let ratio =
+        |it: &Compared| it.times.filter(|_| !it.difference.operator.is_on_ai_cpu() && it.has_as_many_rows());
+    all.iter().filter_map(move |it| Some((it, ratio(it)?)))
+}
+
+/// Whether so many times as long as on peers is slow.
+fn is_slow(times: f64) -> bool {
+    /// The least slowness that is one.
+    const SLOW: f64 = 1.05;
+    times > SLOW
+}
+
+/// How many times as long as peers the device computes: 1 unless it is slower, or quicker, in nearly all that it computes.
+/// Of two ranks one is quicker where the other is slow. An operator with more or fewer rows than on peers tells nothing
+/// of it.
+fn pace(all: &[Compared]) -> f64 {
+    const NEARLY_ALL: f64 = 0.8;
+    let computing: Vec<(&Compared, f64)> = computing(all).collect();
+    let time = |is_counted: &dyn Fn(f64) -> bool| -> f64 {
+        let counted = computing.iter().filter(|(_, times)| is_counted(*times));
+        counted.map(|(it, _)| it.total_ns).sum()
+    };
+    let all = time(&|_| true);
+    let is_uniform = all > 0.0
+        && (time(&is_slow) >= NEARLY_ALL * all || time(&|times| is_slow(1.0 / times)) >= NEARLY_ALL * all);
+    let middle = || median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
+    if is_uniform { middle() } else { 1.0 }
+}
+
+/// Whether enough operators have as much to do as on peers to tell how long others would take: where nearly all have more
+/// to do, the few that seem to have as much may only not tell.
+fn tell_pace(all: &[Compared]) -> bool {
+    const ENOUGH: f64 = 0.1;
+    let time: f64 =
+        all.iter().filter(|it| !it.difference.operator.is_on_ai_cpu()).map(|it| it.total_ns).sum();
+    computing(all).map(|(it, _)| it.total_ns).sum::<f64>() >= ENOUGH * time
+}
+
+/// Whether a time exceeds that of peers as the rows do, on a device that takes `pace` times as long, which not all operators
+/// suffer from alike. Of few more rows a time that is as on peers is near as well, and so is one that the slow device
+/// explains by itself.
+fn is_in_ratio(times: f64, rows_times: f64, pace: f64) -> bool {
+    let beyond = times / rows_times;
+    beyond / pace.min(1.0) > 0.85 && beyond / pace.max(1.0) < 1.15 && 2.0 * times / pace > 1.0 + rows_times
+}
+
+/// Operators that have more to do than on peers, and take longer for that.
+struct MoreWork<'c> {
+    cause: Cause,
+    operators: Vec<Larger<'c>>,
+}
+
+impl MoreWork<'_> {
+    fn explanation(self) -> Explanation {
+        let explains_ns = self.operators.iter().map(|it| it.by_amount_ns).sum();
+        Explanation { cause: self.cause, explains_ns }
+    }
+}
+
+/// An operator with more to do.
+struct Larger<'c> {
+    compared: &'c Compared,
+    /// The part of its excess that the amount of work explains, in nanoseconds a step; a slow device explains the rest.
+    by_amount_ns: f64,
+}
+
+impl<'c> Larger<'c> {
+    /// An operator that has so many times the rows of peers, on a device that takes `pace` times as long.
+    fn new(compared: &'c Compared, rows_times: f64, pace: f64, steps: f64) -> Self {
+        // A device doesn't slow all operators alike: no more than is seen in this one's time.
+        let slower = compared.times.map_or(1.0, |times| times / rows_times).clamp(1.0, pace.max(1.0));
+        let own_ns = compared.total_ns / steps;
+        let excess_ns = compared.difference.excess_ns;
+        Self { compared, by_amount_ns: by_amount(own_ns, own_ns - excess_ns, slower) }
+    }
+}
+
+/// The part of an excess that is due to more work where the device is slower besides. Each of the two costs more while
+/// the other is there; what they do together counts for both by half, so that whichever costs more explains more, and
+/// both explain the whole.
+fn by_amount(own_ns: f64, of_peers_ns: f64, slower: f64) -> f64 {
+    let on_slow_device = own_ns - of_peers_ns * slower;
+    let on_usual_device = own_ns / slower - of_peers_ns;
+    (on_slow_device + on_usual_device) / 2.0
 }
 
 impl Side<'_> {
@@ -457,23 +543,14 @@ impl Side<'_> {
         all
     }
 
-    /// A lower frequency, or a slower device: nearly all that it computes takes longer. An operator with more or fewer
-    /// rows than on peers tells nothing of it.
-    fn slower(&self, all: &[Compared]) -> Option<Explanation> {
-        /// The least slowness that is one.
-        const SLOW: f64 = 1.05;
-        let ratio = |it: &Compared| {
-            it.times.filter(|_| !it.difference.operator.is_on_ai_cpu() && it.has_as_many_rows())
-        };
-        let computing: Vec<(&Compared, f64)> = all.iter().filter_map(|it| Some((it, ratio(it)?))).collect();
-        let time: f64 = computing.iter().map(|(it, _)| it.total_ns).sum();
-        let is_slow = |(_, times): &&(&Compared, f64)| *times > SLOW;
-        let slow: f64 = computing.iter().filter(is_slow).map(|(it, _)| it.total_ns).sum();
-        if computing.is_empty() || slow < 0.8 * time {
-            return None;
-        }
-        let times = median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
-        let explains_ns = computing.iter().filter(is_slow).map(|(it, _)| it.difference.excess_ns).sum();
+    /// A lower frequency, or a slower device, on which all takes so many times as long. Of operators that have more to do
+    /// it explains what that leaves.
+    fn slower(&self, all: &[Compared], times: f64, more: Option<&MoreWork<'_>>) -> Explanation {
+        let larger = || more.into_iter().flat_map(|it| &it.operators);
+        let has_more = |it: &Compared| larger().any(|larger| std::ptr::eq(larger.compared, it));
+        let slow = computing(all).filter(|(it, times)| is_slow(*times) && !has_more(it));
+        let of_larger = larger().map(|it| it.compared.difference.excess_ns - it.by_amount_ns);
+        let explains_ns = slow.map(|(it, _)| it.difference.excess_ns).chain(of_larger).sum();
         let frequency =
             |rank: usize, its: &Operators| self.run.ranks[rank].frequency_mhz.or(its.frequency_mhz);
         let mhz = frequency(self.rank, self.own);
@@ -490,7 +567,7 @@ impl Side<'_> {
             }
             mhz => Cause::SlowDevice { times, mhz },
         };
-        Some(Explanation { cause, explains_ns })
+        Explanation { cause, explains_ns }
     }
 
     fn on_ai_cpu(&self, all: &[Compared]) -> Option<Explanation> {
@@ -504,30 +581,31 @@ impl Side<'_> {
         Some(Explanation { cause, explains_ns: here().map(|it| it.difference.excess_ns).sum() })
     }
 
-    /// More rows in grouped products, and longer times in the same ratio.
-    fn tokens(&self, all: &[Compared]) -> Option<Explanation> {
+    /// More rows in grouped products, and longer times in the same ratio but for the device's pace.
+    fn tokens<'c>(&self, all: &'c [Compared], pace: f64) -> Option<MoreWork<'c>> {
         let is_grouped = |it: &&Compared| is_of_experts(&it.difference.operator.op_type);
         let grouped = all.iter().find(is_grouped)?;
         let times = grouped.rows_times.filter(|times| *times > 1.1)?;
-        let is_alike = |it: &&Compared| it.times.is_some_and(|time| is_in_ratio(time, times));
+        let is_alike = |it: &&Compared| it.times.is_some_and(|time| is_in_ratio(time, times, pace));
         is_alike(&grouped).then_some(())?;
-        let alike = || all.iter().filter(is_alike).map(|it| &it.difference);
-        let explains_ns = alike().map(|it| it.excess_ns).sum();
-        let operators = alike().map(|it| it.operator.clone()).collect();
-        Some(Explanation { cause: Cause::Tokens { times, operators }, explains_ns })
+        let alike = || all.iter().filter(is_alike);
+        let operators = alike().map(|it| it.difference.operator.clone()).collect();
+        let cause = Cause::Tokens { times, operators };
+        let operators = alike().map(|it| Larger::new(it, times, pace, self.steps)).collect();
+        Some(MoreWork { cause, operators })
     }
 
-    /// More rows in operators of any kind, and longer times in the same ratio.
-    fn larger_shapes(&self, all: &[Compared]) -> Option<Explanation> {
-        let is_larger = |it: &&Compared| {
-            let times = it.rows_times.filter(|times| *times > 1.1).zip(it.times);
-            times.is_some_and(|(rows, time)| is_in_ratio(time, rows))
+    /// More rows in operators of any kind, and longer times in the same ratio but for the device's pace.
+    fn larger_shapes<'c>(&self, all: &'c [Compared], pace: f64) -> Option<MoreWork<'c>> {
+        let rows = |it: &'c Compared| {
+            let (rows, time) = it.rows_times.filter(|times| *times > 1.1).zip(it.times)?;
+            is_in_ratio(time, rows, pace).then_some((it, rows))
         };
-        let larger = || all.iter().filter(|it| it.difference.excess_ns > 0.0).filter(is_larger);
-        let first = larger().next()?;
-        let explains_ns = larger().map(|it| it.difference.excess_ns).sum();
-        let (operator, times) = (first.difference.operator.clone(), first.rows_times?);
-        Some(Explanation { cause: Cause::LargerShapes { operator, times }, explains_ns })
+        let larger = || all.iter().filter(|it| it.difference.excess_ns > 0.0).filter_map(rows);
+        let (first, times) = larger().next()?;
+        let cause = Cause::LargerShapes { operator: first.difference.operator.clone(), times };
+        let operators = larger().map(|(it, rows)| Larger::new(it, rows, pace, self.steps)).collect();
+        Some(MoreWork { cause, operators })
     }
 
     fn other_work(&self, all: &[Compared]) -> Option<Explanation> {
@@ -631,5 +709,41 @@ impl Side<'_> {
         let excess_ns = a_step(self.rank, self.own) - median(&mut of_peers);
         (excess_ns > 0.0)
             .then_some(Explanation { cause: Cause::Copies { excess_ns }, explains_ns: excess_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_device_and_more_work_explain_an_excess_together_the_costlier_more_of_it() {
+        // Of 10 ms as on peers, 2.2 times the work on a device that takes 1.25 times as long.
+        let (own, of_peers) = (27.5, 10.0);
+        let by_amount = by_amount(own, of_peers, 1.25);
+        let by_device = own - of_peers - by_amount;
+        assert!((by_amount - 13.5).abs() < 1e-9 && (by_device - 4.0).abs() < 1e-9, "{by_amount} {by_device}");
+        assert_eq!(super::by_amount(22.0, of_peers, 1.0), 12.0);
+    }
+
+    #[test]
+    fn a_time_follows_the_rows_also_on_a_slow_device_and_not_by_the_device_alone() {
+        for (times, rows, pace, expected) in [
+            (2.2, 2.2, 1.0, true),
+            (2.75, 2.2, 1.0, false),
+            (2.75, 2.2, 1.25, true),
+            // Work that the slow device doesn't slow.
+            (2.2, 2.2, 1.25, true),
+            // A device that is as much slower as there are more rows, which cost nothing.
+            (2.2, 2.2, 2.2, false),
+            (1.25, 2.2, 1.25, false),
+            (1.25, 1.12, 1.25, false),
+            (1.0, 1.12, 1.0, false),
+            // Beside a slow peer.
+            (1.76, 2.2, 0.8, true),
+            (0.8, 1.12, 0.8, false),
+        ] {
+            assert_eq!(is_in_ratio(times, rows, pace), expected, "{times} {rows} {pace}");
+        }
     }
 }
