@@ -147,6 +147,36 @@ fn more_tokens_are_the_reason_of_a_rank_also_beside_a_slow_one() {
 }
 
 #[test]
+fn a_healthy_run_has_the_tokens_that_one_rank_takes_from_all_its_peers() {
+    for (layout, faults) in [
+        ("tp=1,pp=1,dp=4,ep=4", &["more-tokens=2", "late-input=1"][..]),
+        ("tp=1,pp=1,dp=4,ep=4", &["more-tokens=2", "low-frequency=1:1.4"]),
+        ("tp=1,pp=1,dp=8,ep=8", &["more-tokens=1:4"]),
+        ("tp=1,pp=1,dp=2,ep=2", &["more-tokens=1:1.6"]),
+    ] {
+        let (truth, answer) = judged(layout, "606", faults);
+        let costs = &truth["costs"];
+        let milliseconds = |value: &Value| value.as_f64().unwrap() / 1e6;
+        let step = costs["step_ms"].as_f64().unwrap();
+        let (reachable, known) =
+            (milliseconds(&answer["reachable_ns"]), costs["step_without_faults_ms"].as_f64().unwrap());
+        assert!((reachable - known).abs() < 0.02 * step, "{layout} {faults:?}: {reachable} ms, not {known}");
+        for cost in costs["faults"].as_object().unwrap().values() {
+            let suspects = answer["suspects"].as_array().unwrap();
+            let suspect = suspects.iter().find(|it| it["rank"] == cost["ranks"][0]).unwrap();
+            for (told, known) in [("saves_ns", "without_it_saves_ms"), ("alone_ns", "alone_costs_ms")] {
+                let (told, known) = (milliseconds(&suspect[told]), cost[known].as_f64().unwrap());
+                let allowed = (0.1 * known).max(0.01 * step);
+                assert!(
+                    (told - known).abs() < allowed,
+                    "{layout} {faults:?}: {told} ms, not {known}: {cost:#}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn stages_of_a_single_rank_are_said_to_have_no_peers() {
     let (_, answer) = judged("tp=1,pp=3,dp=1,ep=1", "9", &["ai-cpu=1"]);
     assert_eq!(answer["without_peers"], serde_json::json!([0, 1, 2]));

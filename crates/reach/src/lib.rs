@@ -385,7 +385,7 @@ pub fn examine_profiles(
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);
     }
-    let trial = suspects::Trial::new(&run, &peers);
+    let mut trial = suspects::Trial::new(&run, &peers);
     let mut costs = suspects::find(&run, &peers, &trial);
     losses.extend(steps_apart(&run, costs.step_ns));
     losses.extend(between_steps(trial.time_between_steps(), &costs));
@@ -401,7 +401,8 @@ pub fn examine_profiles(
     told.retain(|(it, evidence)| !evidence.is_without_reason() || trial.is_told_without_reason(it));
     // A rank of which nothing is known but a cost that others hide isn't worth a word.
     told.retain(|(it, _)| it.is_named || !matches!(it.who, Who::Unrecorded(_)));
-    tokens::spread(&run, &trial, &operators, stop, &mut told);
+    tokens::spread(&run, &peers, &mut trial, &operators, stop, &mut told);
+    costs.reachable_ns = trial.reachable_ns();
     together::add(&run, &peers, &trial, &operators, stop, &mut told);
     if stop.is_wanted() {
         return Err(ReachError::Interrupted);

@@ -5,6 +5,7 @@
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opscope_columns::Column;
 use opscope_trace::NumberMap;
@@ -12,7 +13,7 @@ use opscope_trace::NumberMap;
 use crate::peers::Peers;
 use crate::predecessors::Other;
 use crate::rows::CollectiveType;
-use crate::run::{Instance, Run};
+use crate::run::{Event, Instance, Run};
 
 /// Members of something to which a scenario applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,13 @@ pub struct Scenario {
     pub links: Choice<(usize, usize)>,
     /// Parts before which there is more work than was measured, because somebody else has less.
     pub moved: Vec<Moved>,
+    /// What else is typical where work is spread so.
+    pub raised: Arc<Raised>,
 }
+
+/// By slot and step, by how much longer work is typically than was measured of peers, if it were spread otherwise over
+/// the ranks; in nanoseconds.
+pub type Raised = NumberMap<(u32, i32), f64>;
 
 impl Scenario {
     /// The changes of both, each of which is of chosen ranks and groups.
@@ -70,6 +77,7 @@ impl Scenario {
             groups: self.groups.and(&other.groups),
             links: self.links.and(&other.links),
             moved: [&self.moved[..], &other.moved[..]].concat(),
+            raised: if self.raised.is_empty() { other.raised.clone() } else { self.raised.clone() },
         }
     }
 }
@@ -144,8 +152,21 @@ fn masks(count: usize, scenarios: &[Scenario], choice: impl Fn(&Scenario) -> &Ch
 }
 
 /// Values that some scenarios make less.
-fn chosen(mask: u8, values: Times, typical: f64) -> Times {
-    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane].min(typical) } else { values[lane] })
+fn chosen(mask: u8, values: Times, typical: Times) -> Times {
+    let least = |lane: usize| values[lane].min(typical[lane]);
+    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { least(lane) } else { values[lane] })
+}
+
+/// The typical work before a part; `segments` is its own. That which can't be compared with others' has what is moved to
+/// it besides.
+fn typical(peers: &Peers, scenarios: &[Scenario], event: &Event, index: usize, segments: &Times) -> Times {
+    let typical = peers.work.segment[index];
+    if !peers.work.is_alike[index] {
+        return segments.map(|segment| typical + (segment - event.segment_ns as f64));
+    }
+    let place = (peers.slot[index], event.step);
+    let raised = |scenario: &Scenario| scenario.raised.get(&place).copied();
+    std::array::from_fn(|lane| typical + scenarios.get(lane).and_then(raised).unwrap_or(0.0))
 }
 
 /// Replays up to [`LANES`] scenarios; of each part is handed on when it arrived and when the transfer began.
@@ -171,7 +192,8 @@ fn pass(
             let event = &run.events[index as usize];
             let measured = moved.get(&index).copied().unwrap_or([event.segment_ns as f64; LANES]);
             let mask = ranks[event.rank as usize];
-            let segments = chosen(mask, measured, peers.work.segment[index as usize]);
+            let typical = typical(peers, scenarios, event, index as usize, &measured);
+            let segments = chosen(mask, measured, typical);
             let arrived = arrival(run, peers, &ends, index as usize, segments, mask);
             for lane in 0..LANES {
                 begin[lane] = begin[lane].max(arrived[lane]);
@@ -180,7 +202,7 @@ fn pass(
         }
         let of_recorded = begin;
         for part in peers.absent.of(number) {
-            let segments = chosen(mask, [part.segment_ns; LANES], part.typical_ns);
+            let segments = chosen(mask, [part.segment_ns; LANES], [part.typical_ns; LANES]);
             let since = part.pred.map_or(of_recorded, |pred| ends.of(pred));
             for lane in 0..LANES {
                 begin[lane] = begin[lane].max(since[lane] + segments[lane]);
@@ -200,7 +222,7 @@ fn pass(
             let tail = run.events[index as usize].end() - measured;
             let tails: Times = match shares {
                 Some(shares) => shares.map(|share| tail - share * excess),
-                None => chosen(mask, [tail; LANES], tail - excess),
+                None => chosen(mask, [tail; LANES], [tail - excess; LANES]),
             };
             ends.set(index, std::array::from_fn(|lane| begin[lane] + tails[lane]));
         }
@@ -260,7 +282,8 @@ fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Ti
         let measured = other.typical_ns + f64::from(other.beyond_ns);
         // One that ended after the start was measured can't have held it up.
         if run.events[other.event as usize].end() + measured <= event.start + 1.0 {
-            let (ends, segments) = (ends.of(other.event), chosen(mask, [measured; LANES], other.typical_ns));
+            let segments = chosen(mask, [measured; LANES], [other.typical_ns; LANES]);
+            let ends = ends.of(other.event);
             for lane in 0..LANES {
                 arrived[lane] = arrived[lane].max(ends[lane] + segments[lane]);
             }
@@ -275,7 +298,7 @@ fn step_ends(run: &Run, peers: &Peers, scenarios: usize, ends: &Ends<'_>, ranks:
     for (number, rank) in run.ranks.iter().enumerate() {
         for (finish, typical) in rank.finishes.iter().zip(&peers.finish[number]) {
             let Ok(step) = steps.binary_search(&finish.step) else { continue };
-            let segments = chosen(ranks[number], [finish.segment_ns as f64; LANES], *typical);
+            let segments = chosen(ranks[number], [finish.segment_ns as f64; LANES], [*typical; LANES]);
             // Without any collective nothing ties the rank to the others.
             let Some(pred) = finish.pred else { continue };
             let ends = ends.of(pred);

@@ -1,42 +1,65 @@
 //! Tokens that a rank's experts have too many of are missing on the other ranks of its group: without the one the others
-//! have more to do. The costs of ranks that have too many, and of those that have too few, count that.
+//! have more to do. All costs count that, and so does the step in which nobody is slower than its peers: what is typical
+//! of peers that lack tokens isn't then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_formats::reading::Stop;
+use opscope_trace::NumberMap;
 
 use crate::causes::{Cause, OperatorsOf};
 use crate::discover::Role;
+use crate::peers::Peers;
 use crate::read::{OperatorKey, Operators, is_of_experts};
 use crate::replay::Moved;
 use crate::run::Run;
 use crate::suspects::{Suspect, Told, Trial, Who};
+use crate::typical_work;
 
 /// The least share by which a rank's tokens change that is worth reading its operators.
 const LEAST: f64 = 0.02;
 
-/// Judges suspects again whose reason is that they have too many tokens, and those that lack them.
-pub fn spread(run: &Run, trial: &Trial<'_>, operators: &OperatorsOf<'_>, stop: &Stop, told: &mut Told) {
-    let left = left_by_all(run, operators, stop, told);
-    let lacks: Vec<Moved> = left.values().flatten().copied().collect();
-    for (suspect, _) in told.iter_mut() {
-        if let Who::Rank(rank) = suspect.who {
-            let is_own = |it: &&Moved| run.events[it.event as usize].rank as usize == rank;
-            suspect.lacks = lacks.iter().filter(is_own).copied().collect();
-            suspect.leaves = left.get(&rank).cloned().unwrap_or_default();
-        }
+/// Judges suspects again where some have too many tokens: beside a run in which others have these.
+pub fn spread(
+    run: &Run,
+    peers: &Peers,
+    trial: &mut Trial<'_>,
+    operators: &OperatorsOf<'_>,
+    stop: &Stop,
+    told: &mut Told,
+) {
+    let spread = spread_evenly(run, operators, stop, told);
+    if spread.left.is_empty() || stop.is_wanted() {
+        return;
     }
-    let is_affected = |it: &Suspect| !it.leaves.is_empty() || !it.lacks.is_empty();
-    let mut affected: Vec<Suspect> =
-        told.iter().map(|(suspect, _)| suspect).filter(|it| is_affected(it)).cloned().collect();
-    if !stop.is_wanted() {
-        trial.judge(&mut affected);
-    }
-    let mut judged = affected.into_iter();
-    for (suspect, _) in told.iter_mut().filter(|(it, _)| is_affected(it)) {
-        *suspect = judged.next().unwrap_or_else(|| suspect.clone());
+    let raised = typical_work::raised(run, &peers.slot, &peers.work.is_alike, &spread.changes());
+    trial.balance(spread.left, raised);
+    let mut suspects: Vec<Suspect> = told.iter().map(|(suspect, _)| suspect.clone()).collect();
+    trial.judge(&mut suspects);
+    for ((suspect, _), judged) in told.iter_mut().zip(suspects) {
+        *suspect = judged;
     }
     told.retain(|(suspect, _)| trial.is_told(suspect));
+}
+
+/// Work as it would be if no rank had too many tokens.
+#[derive(Default)]
+struct Spread {
+    /// The work that others would have, by the rank that has it now.
+    left: BTreeMap<usize, Vec<Moved>>,
+    /// The work that those ranks wouldn't have; less is negative.
+    relieved: Vec<Moved>,
+}
+
+impl Spread {
+    /// By how much longer the work before each part would be, in nanoseconds.
+    fn changes(&self) -> NumberMap<u32, f64> {
+        let mut changes = NumberMap::default();
+        for moved in self.left.values().flatten().chain(&self.relieved) {
+            *changes.entry(moved.event).or_insert(0.0) += moved.more_ns;
+        }
+        changes
+    }
 }
 
 /// A rank that has too many tokens.
@@ -46,24 +69,21 @@ struct Burdened<'e> {
     by_tokens: BTreeSet<&'e OperatorKey>,
 }
 
-/// The work that others would have without each rank that has too many tokens, by that rank.
-fn left_by_all(
-    run: &Run,
-    operators: &OperatorsOf<'_>,
-    stop: &Stop,
-    told: &Told,
-) -> BTreeMap<usize, Vec<Moved>> {
+/// Spreads the tokens that ranks have too many of over the others of their groups.
+fn spread_evenly(run: &Run, operators: &OperatorsOf<'_>, stop: &Stop, told: &Told) -> Spread {
     let mut of_groups: BTreeMap<usize, Vec<Burdened<'_>>> = BTreeMap::new();
     for (suspect, evidence) in told {
-        if let (Who::Rank(rank), Some(Cause::Tokens { times, operators })) =
-            (&suspect.who, evidence.causes.first().map(|it| &it.cause))
+        let mut causes = evidence.causes.iter().map(|it| &it.cause);
+        if let Who::Rank(rank) = &suspect.who
+            && let Some(Cause::Tokens { times, operators }) =
+                causes.find(|it| matches!(it, Cause::Tokens { .. }))
             && let Some(group) = group_of(run, *rank, *times)
         {
             let by_tokens = operators.iter().collect();
             of_groups.entry(group).or_default().push(Burdened { rank: *rank, by_tokens });
         }
     }
-    let mut left = BTreeMap::new();
+    let mut spread = Spread::default();
     for (group, burdened) in of_groups {
         let members: Vec<usize> =
             run.groups[group].ranks.iter().filter_map(|number| run.rank_of(*number)).collect();
@@ -78,10 +98,11 @@ fn left_by_all(
         let experts: Vec<(usize, Experts)> =
             members.into_iter().zip(experts).filter(|(_, it)| it.tokens > 0.0).collect();
         for (place, it) in burdened.iter().enumerate() {
-            left.insert(it.rank, left_by(&experts, it.rank, place));
+            spread.left.insert(it.rank, left_by(&experts, it.rank, place));
+            spread.relieved.extend(relieved(&experts, it.rank, place));
         }
     }
-    left
+    spread
 }
 
 /// The group of experts that a rank with so many times its peers' tokens shares them in; `None` where that makes little
@@ -134,10 +155,25 @@ fn times_before(
     run.ranks[rank].events.clone().filter_map(before).collect()
 }
 
+fn mean(experts: &[(usize, Experts)]) -> f64 {
+    experts.iter().map(|(_, it)| it.tokens).sum::<f64>() / experts.len().max(1) as f64
+}
+
+/// The work that a rank of a group wouldn't have if it had no more tokens than the group's mean.
+fn relieved(experts: &[(usize, Experts)], rank: usize, place: usize) -> Vec<Moved> {
+    let mean = mean(experts);
+    let own = experts.iter().find(|(member, it)| *member == rank && it.tokens > mean);
+    let times = own.into_iter().flat_map(|(_, it)| {
+        let less = 1.0 - mean / it.tokens;
+        it.by_tokens[place].iter().map(move |(event, time)| Moved { event: *event, more_ns: -time * less })
+    });
+    times.collect()
+}
+
 /// The work of the other ranks of a group if they had the tokens that one has too many of. Each gets its part of what
 /// it lacks to the group's mean.
 fn left_by(experts: &[(usize, Experts)], rank: usize, place: usize) -> Vec<Moved> {
-    let mean = experts.iter().map(|(_, it)| it.tokens).sum::<f64>() / experts.len().max(1) as f64;
+    let mean = mean(experts);
     let lack = |it: &Experts| (mean - it.tokens).max(0.0);
     let lacking: f64 = experts.iter().map(|(_, it)| lack(it)).sum();
     let own = experts.iter().find(|(member, _)| *member == rank);
@@ -149,4 +185,27 @@ fn left_by(experts: &[(usize, Experts)], rank: usize, place: usize) -> Vec<Moved
         times.map(move |(event, time)| Moved { event: *event, more_ns: time * more }).collect::<Vec<_>>()
     };
     experts.iter().flat_map(of_member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_a_rank_would_not_have_is_that_which_others_would() {
+        let rank = |rank: usize, tokens: f64| {
+            let by_tokens = vec![vec![(rank as u32, tokens / 10.0)]];
+            (rank, Experts { tokens, by_tokens })
+        };
+        let experts = [rank(0, 220.0), rank(1, 50.0), rank(2, 70.0), rank(3, 60.0)];
+        let left = left_by(&experts, 0, 0);
+        let more: Vec<(u32, i64)> = left.iter().map(|it| (it.event, it.more_ns.round() as i64)).collect();
+        assert_eq!(more, [(1, 5), (2, 3), (3, 4)]);
+        let spread = Spread { left: [(0, left)].into(), relieved: relieved(&experts, 0, 0) };
+        let changes = spread.changes();
+        assert!(
+            (changes[&0] + 12.0).abs() < 1e-9 && changes.values().sum::<f64>().abs() < 1e-9,
+            "{changes:?}"
+        );
+    }
 }

@@ -11,7 +11,9 @@ use std::iter::repeat_n;
 use std::ops::Range;
 
 use opscope_columns::Column;
+use opscope_trace::{NumberMap, NumberSet};
 
+use crate::replay::Raised;
 use crate::run::Run;
 use crate::slots::{Place, Slots};
 use crate::typical::{least, typical};
@@ -79,6 +81,31 @@ fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) 
             }
         }
     }
+}
+
+/// By how much longer typical work would be, by slot and step, if the work before some events were by so many nanoseconds
+/// longer. `slot` has each event's, `is_alike` whether its work is comparable.
+pub fn raised(run: &Run, slot: &[u32], is_alike: &[bool], changes: &NumberMap<u32, f64>) -> Raised {
+    let changed: NumberSet<u32> = changes.keys().map(|index| slot[*index as usize]).collect();
+    let place = |index: &u32| (slot[*index as usize], run.events[*index as usize].step);
+    let counts = |index: &u32| is_alike[*index as usize] && changed.contains(&slot[*index as usize]);
+    let mut events: Vec<u32> = (0..run.events.len() as u32).filter(counts).collect();
+    events.sort_unstable_by_key(|index| (place(index), *index));
+    let measured = |index: &u32| run.events[*index as usize].segment_ns as f64;
+    let otherwise = |index: &u32| measured(index) + changes.get(index).copied().unwrap_or(0.0);
+    let mut raised = Raised::default();
+    for of_slot in events.chunk_by(|a, b| place(a).0 == place(b).0) {
+        let lengths = |events: &[u32]| -> [Vec<f64>; 2] {
+            [events.iter().map(measured).collect(), events.iter().map(otherwise).collect()]
+        };
+        let least = lengths(of_slot).map(|lengths| least(&lengths));
+        for of_step in of_slot.chunk_by(|a, b| place(a) == place(b)) {
+            let [mut before, mut after] = lengths(of_step);
+            let raise = typical(&mut after, least[1]) - typical(&mut before, least[0]);
+            raised.insert(place(&of_step[0]), raise);
+        }
+    }
+    raised
 }
 
 /// Gives events that can't be compared the segment that is left without what their ranks have to do beyond their peers.
