@@ -38,6 +38,9 @@ async function find_the_rank(file) {
   const text = await page.locator("main").innerText();
   assert.match(text, /A step takes [\d.]+ ms\. If no rank and no link were slower than its peers: [\d.]+ ms \(\d+ % less\)/);
   assert.match(text, /16 ranks on 2 hosts \(tp \d, pp \d, dp \d, ep \d\), 3 steps/);
+  // Each sentence of the account is a line, and no end of a line is shown as the escape of a name's.
+  assert.match(text, /Where a step goes: .*, a rank's mean\n+Bubble: \d+ stages with \d+ micro-batches/);
+  assert.doesNotMatch(text, /\\u\{/);
   // It is named first, with what it costs and why.
   const row = page.locator(".suspects tbody tr", { hasText: "rank 5" });
   assert.match(await row.innerText(), /IndexPut runs on the AI CPU, 32 times a step; on its peers not at all/);

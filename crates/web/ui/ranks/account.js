@@ -26,7 +26,7 @@ export function where_steps_go(app) {
   const legend = h("div", { class: "legend" });
   const place = h("div", { class: "grid-place ranks-grid" });
   const command = h("div");
-  const said = h("p");
+  const said = h("div");
   /** @type {{ mark(is: (row: any) => boolean): void, dispose(): void } | null} */
   let grid = null;
   const element = h("section", { class: "card", id: "part-steps", "aria-labelledby": "steps-title" },
@@ -38,7 +38,7 @@ export function where_steps_go(app) {
       const [name, palette, sorted] = [app.grouping.value, app.palette.value, app.sort.value];
       untracked(() => {
         by.value = name;
-        fill(said, shown(run.report.said[app.language.peek()].account, 400));
+        fill(said, run.report.said[app.language.peek()].account.split("\n").map((it) => h("p", null, shown(it, 400))));
         fill(legend, PARTS.map((it) => h("span", { class: "legend-step" }, h("span", { class: "swatch", style: { background: colour_of(palette, it) } }), word("measure", it))));
         fill(command, command_box(app, `opscope cluster summary ${run.report.source} --by ${name}`));
         show(name, palette, sorted);
