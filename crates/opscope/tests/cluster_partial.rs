@@ -103,6 +103,31 @@ fn a_rank_whose_files_are_empty_is_as_one_that_is_missing() {
 }
 
 #[test]
+fn an_empty_folder_that_tells_no_rank_is_no_rank_and_is_named() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "db", &["--steps", "3"]);
+    let whole = asked(&place, &folder);
+    let empty = format!("{folder}/empty_1_20250101000000000_ascend_pt");
+    std::fs::create_dir(place.path(&empty)).unwrap();
+    let mut answer = asked(&place, &folder);
+    let told = answer["losses"].take();
+    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told:#}");
+    assert_eq!(told[0]["kind"], "empty_folder");
+    assert!(told[0]["source"].as_str().unwrap().ends_with("empty_1_20250101000000000_ascend_pt"), "{told:#}");
+    answer["losses"] = whole["losses"].clone();
+    assert_eq!(answer, whole);
+    let text = place.done(&["cluster", &folder]);
+    assert!(text.stdout.starts_with("16 ranks on 2 hosts"), "{}", text.stdout);
+    assert!(text.stderr.contains("as where a start was aborted; not used"), "{}", text.stderr);
+    // One whose rank is known by its files is that of a rank that is missing.
+    let lacking = folder_of(&place, &folder, 5);
+    std::fs::remove_dir_all(lacking.join("ASCEND_PROFILER_OUTPUT")).unwrap();
+    std::fs::write(lacking.join("profiler_info_5.json"), "{}").unwrap();
+    let text = place.done(&["cluster", &folder]).stdout;
+    assert!(text.starts_with("15 of 16 ranks (missing 5)"), "{text}");
+}
+
+#[test]
 fn a_group_is_named_where_one_of_its_ranks_lost_what_tells_of_links() {
     let place = Place::new();
     let folder = sample(&place, "8", "db", &["--steps", "3"]);

@@ -121,6 +121,8 @@ pub enum LossReason {
     InventedRank,
     /// A profile beside those of ranks that names no rank, and isn't used.
     NoRank,
+    /// A folder without anything of a rank, not even its number, which isn't used.
+    EmptyFolder,
     /// The rank's host isn't told.
     NoHost,
     /// The rank's host isn't told, and the folder above is taken for it.
@@ -202,6 +204,7 @@ impl LossReason {
             | Self::InferredSteps => "doubted",
             Self::Double
             | Self::NoRank
+            | Self::EmptyFolder
             | Self::NoHost
             | Self::HostAbove
             | Self::BetweenSteps
@@ -210,7 +213,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 31] = [
+    const ALL: [Self; 32] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -218,6 +221,7 @@ impl LossReason {
         Self::Contradiction,
         Self::InventedRank,
         Self::NoRank,
+        Self::EmptyFolder,
         Self::NoHost,
         Self::HostAbove,
         Self::ImpossibleTime,
@@ -254,6 +258,7 @@ impl LossReason {
             Self::Contradiction => "contradiction",
             Self::InventedRank => "invented_rank",
             Self::NoRank => "no_rank",
+            Self::EmptyFolder => "empty_folder",
             Self::NoHost => "no_host",
             Self::HostAbove => "host_above",
             Self::ImpossibleTime => "impossible_time",
@@ -298,6 +303,9 @@ impl LossReason {
             Self::Contradiction => "names another rank than its place does",
             Self::InventedRank => "names no rank; numbered by its place in the listing",
             Self::NoRank => "names no rank, which others beside it do; not used",
+            Self::EmptyFolder => {
+                "nothing in it, and nothing tells whose it is, as where a start was aborted; not used"
+            }
             Self::HostAbove => "tells no host; the folder above is taken for it",
             Self::NoHost => "tells no host; counts as a host of its own, with its own clock",
             Self::ImpossibleTime => "records with impossible times; left out",

@@ -332,6 +332,16 @@ fn one_of_each_rank(mut found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<Cho
             is_kept
         });
     }
+    // A start that was aborted leaves a folder in which nothing is, not even a rank's number: it is no further rank.
+    if found.iter().any(|it| !it.outputs.is_empty()) {
+        found.retain(|it| {
+            let is_kept = it.rank.is_some() || !it.outputs.is_empty();
+            if !is_kept {
+                losses.push(Loss::new(None, it.folder.display().to_string(), LossReason::EmptyFolder, 1));
+            }
+            is_kept
+        });
+    }
     // Invented numbers follow hosts and devices.
     found.sort_by(|a, b| {
         let place = |it: &Found| (it.rank, it.may_be_something_else.then(|| (it.host.clone(), it.device)));

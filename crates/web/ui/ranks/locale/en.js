@@ -205,6 +205,7 @@ export const en = {
   severity_remark: "remark",
   loss_damaged: "cut or damaged; what could be read of it is used",
   loss_empty: "nothing in it",
+  loss_empty_folder: "nothing in it, and nothing tells whose it is, as where a start was aborted; not used",
   loss_double: "a rank that another collection, not older, has as well; not used",
   loss_contradiction: "names another rank than its place does",
   loss_invented_rank: "names no rank; numbered by its place in the listing",

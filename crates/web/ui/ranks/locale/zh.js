@@ -205,6 +205,7 @@ export const zh = {
   severity_remark: "备注",
   loss_damaged: "截断或损坏；采用能读出的部分",
   loss_empty: "没有内容",
+  loss_empty_folder: "没有内容，也无从得知属于哪个 rank，例如启动中途终止所留；未使用",
   loss_double: "另一份不更旧的采集也有该 rank；未采用",
   loss_contradiction: "其中的 rank 与所在位置不符",
   loss_invented_rank: "没有 rank 编号；按列出的次序编号",
