@@ -217,12 +217,13 @@ impl Findings {
         Some(trial.saves_together(suspects, &all)).filter(|saves_ns| *saves_ns > trial.least)
     }
 
-    /// The ranks of which no other does the same: their work can't be compared but from step to step.
+    /// The ranks of which no other does the same: their work can't be compared but from step to step. None are those whose
+    /// collectives weren't recorded, or were left out as another run's: nothing of them is compared, and a loss says why.
     pub fn without_peers(&self) -> Vec<u32> {
         let ranks = self.run.ranks.iter().zip(&self.peers.class);
         let is_alone = |class: u32| self.run.ranks.len() > 1 && self.peers.sizes[class as usize] == 1;
         ranks
-            .filter(|(rank, class)| !rank.is_empty() && is_alone(**class))
+            .filter(|(rank, class)| !rank.events.is_empty() && is_alone(**class))
             .map(|(rank, _)| rank.number)
             .collect()
     }
