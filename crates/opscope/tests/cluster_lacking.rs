@@ -206,6 +206,49 @@ fn a_step_of_which_a_rank_lost_a_collective_is_left_out_for_it_and_names_nobody(
 }
 
 #[test]
+fn a_rank_of_another_run_is_left_out_and_lacks_no_peers() {
+    let place = Place::new();
+    let layout = ["--ranks", "16", "--steps", "4"];
+    let run = made_so(&place, "run", "7", "db", &layout);
+    let faults = ["--fault", "low-frequency=3:2", "--fault", "late-input=5:40ms"];
+    let other = made_so(&place, "other", "31", "db", &[&layout[..], &faults].concat());
+    with_rank_of_another(&place, &run, &other, 3);
+    let answer = place.done(&["cluster", &run, "--json"]).json();
+    let losses = answer["losses"].as_array().unwrap();
+    let of_rank = losses.iter().find(|loss| loss["kind"] == "stranger_left_out");
+    assert!(of_rank.is_some_and(|loss| loss["scope"] == "rank 3"), "{losses:?}");
+    assert_eq!(answer["without_peers"], serde_json::json!([]));
+    let text = place.done(&["cluster", &run]);
+    assert!(!text.stdout.contains("Without peers"), "{}", text.stdout);
+    assert!(text.stderr.contains("rank 3: ") && text.stderr.contains("another run's"), "{}", text.stderr);
+}
+
+#[test]
+fn no_bubble_is_told_at_best_where_nothing_tells_how_many_steps_there_are() {
+    let place = Place::new();
+    let run = made_so(&place, "run", "7", "db", &["--ranks", "16", "--steps", "4"]);
+    let told = || place.done(&["cluster", &run, "--json"]).json();
+    assert_eq!(told()["ideal_bubble"]["micro_batches"], 4);
+    for folder in std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path()) {
+        let outputs = folder.join("ASCEND_PROFILER_OUTPUT");
+        std::fs::remove_file(outputs.join("analysis.db")).unwrap();
+        let files = std::fs::read_dir(&outputs).unwrap().map(|it| it.unwrap().path());
+        let is_database = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "db");
+        let database = rusqlite::Connection::open(files.into_iter().find(is_database).unwrap()).unwrap();
+        database.execute_batch("DELETE FROM STEP_TIME").unwrap();
+        // Ranks whose collectives come again differently have no steps in common that could be inferred.
+        if folder.display().to_string().contains("_10005_") {
+            database.execute_batch("DELETE FROM COMMUNICATION_OP WHERE rowid % 7 = 3").unwrap();
+        }
+    }
+    let answer = told();
+    assert_eq!(answer["steps"], serde_json::json!([0]), "{answer:#}");
+    assert!(answer["ideal_bubble"].is_null(), "{answer:#}");
+    let text = place.done(&["cluster", &run]).stdout;
+    assert!(!text.contains("micro-batches"), "{text}");
+}
+
+#[test]
 fn a_rank_of_which_only_the_links_are_left_hides_nobody() {
     let place = Place::new();
     let fault = ["--ranks", "16", "--devices-per-host", "4", "--steps", "3", "--fault", "ai-cpu=5"];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::absent::Absent;
 use crate::discover::Role;
-use crate::rows::CollectiveType;
+use crate::rows::{CollectiveType, StepsOrigin};
 use crate::run::{Event, Run};
 
 /// The parts of a step, in nanoseconds; they sum to it.
@@ -97,7 +97,7 @@ pub struct IdealBubble {
 
 /// The bubble of a pipeline that isn't interleaved, `(p − 1) / (m + p − 1)` with `p` stages and `m` micro-batches; `None`
 /// where stages don't send the same number of times in every step, or the last sends to the first, as those of
-/// interleaved pipelines do.
+/// interleaved pipelines do, or nothing tells how many steps the sends are of.
 pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
     let is_pipeline = |event: &&Event| {
         event.kind == CollectiveType::Send && run.groups[event.group as usize].role == Role::Pp
@@ -105,6 +105,9 @@ pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
     // By group, sender and receiver, and step.
     let mut sends: BTreeMap<(u32, usize, usize, i32), u32> = BTreeMap::new();
     for event in run.events.iter().filter(is_pipeline) {
+        if run.ranks[event.rank as usize].origin == StepsOrigin::Whole {
+            return None;
+        }
         let members = &run.groups[event.group as usize].ranks;
         let number = run.ranks[event.rank as usize].number;
         let from = members.iter().position(|member| *member == number)?;
