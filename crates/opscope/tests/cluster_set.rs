@@ -156,7 +156,12 @@ fn what_is_there_is_left_alone_and_other_data_are_refused() {
     assert!(screen.ends_with("opscope cluster info set --run second\n"), "{screen}");
     assert!(screen.contains("opscope cluster slow set --run second"), "{screen}");
     place.fails(1, &["several runs, run, second", "--run"], &["cluster", "set"]);
-    place.fails(1, &["no run third", "run, second"], &["cluster", "set", "--run", "third"]);
+    let third = ["--run", "third"];
+    for command in [&["cluster", "set"][..], &["cluster", "info", "set"], &["cluster", "sql", "set", "SELECT 1"]] {
+        place.fails(2, &["no run third", "run, second"], &[command, &third].concat());
+    }
+    place.fails(2, &["no run third"], &["cluster", "queries", "waits", "--set", "set", "--run", "third"]);
+    place.fails(2, &["no run third"], &["cluster", "compare", "set", "set", "--run-a", "third"]);
     let second = place.done(&["cluster", "set", "--run", "second", "--json"]).json();
     place.fails(1, &["several runs, run, second", "--run-a"], &["cluster", "compare", "set", "set"]);
     let of_both = ["cluster", "compare", "set", "set", "--run-a", "run", "--run-b", "second", "--json"];

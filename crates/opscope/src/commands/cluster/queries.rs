@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use opscope_reach::{Dialect, QUERIES, Query, Set};
+use opscope_reach::{Dialect, QUERIES, Query};
 use opscope_say::say;
 
+use super::source::open_set;
 use crate::exit::{Exit, UsageError};
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::Terminal;
@@ -71,7 +72,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         (Some(run), false) => run.clone(),
         (None, false) => "run".to_owned(),
         (run, true) => {
-            let set = Set::open(&arguments.set, run.as_deref())?;
+            let set = open_set(&arguments.set, run.as_deref())?;
             let unnamed = set.unnamed_files()?;
             if let Some(first) = unnamed.first().filter(|_| dialect != Dialect::DataFusion) {
                 terminal.warn(&say!(

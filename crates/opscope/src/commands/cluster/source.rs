@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_formats::reading::Stop;
-use opscope_reach::{Findings, Profiles, ReachError, Stage, examine_profiles};
+use opscope_reach::{Findings, Profiles, ReachError, Set, SetError, Stage, examine_profiles};
 
 use super::described;
 use crate::commands::form::FormArguments;
@@ -33,10 +33,12 @@ impl SourceArguments {
     /// Opens the profiles.
     ///
     /// # Errors
-    /// When there are none, or a run is named of what is no set.
+    /// When there are none, or a run is named that a set hasn't, or of what is no set.
     pub fn open(&self) -> anyhow::Result<Profiles> {
         Profiles::open(&self.paths, self.run.as_deref()).map_err(|error| match error {
-            ReachError::NoRuns(_) => UsageError(error.to_string()).into(),
+            ReachError::NoRuns(_) | ReachError::Set(SetError::NoRun { .. }) => {
+                UsageError(error.to_string()).into()
+            }
             _ => error.into(),
         })
     }
@@ -56,6 +58,17 @@ impl SourceArguments {
         }
         Ok(findings)
     }
+}
+
+/// Opens a set, and of several runs the one that is named.
+///
+/// # Errors
+/// When it can't be read, or has no such run.
+pub fn open_set(path: &Path, run: Option<&str>) -> anyhow::Result<Set> {
+    Set::open(path, run).map_err(|error| match error {
+        SetError::NoRun { .. } => UsageError(error.to_string()).into(),
+        _ => error.into(),
+    })
 }
 
 /// The form of tables that was asked for.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Dialect, Set, SetTable, in_dialect, is_question, without_comments};
+use opscope_reach::{Dialect, SetTable, in_dialect, is_question, without_comments};
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
+use super::source::open_set;
 use crate::commands::form::FormArguments;
 use crate::commands::limit;
 use crate::exit::{Exit, UsageError};
@@ -84,7 +85,7 @@ pub struct Arguments {
 /// # Errors
 /// When the set can't be read, the statement is wrong or can't be carried out, or this program has no engine.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let set = Set::open(&arguments.set, arguments.run.as_deref())?;
+    let set = open_set(&arguments.set, arguments.run.as_deref())?;
     let statement = match arguments.statement.as_deref() {
         None => {
             terminal.print(&tables_text(&set.tables()?, terminal.width()))?;
