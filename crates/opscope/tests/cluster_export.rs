@@ -168,6 +168,11 @@ fn what_insight_opens_is_what_the_vendors_command_writes() {
         std::fs::read(place.path(folder).join("cluster_analysis_output/cluster_analysis.db")).unwrap()
     };
     assert!(read("insight") == read("vendor"));
+    // A set lacks facts for it, which is said, and what to give.
+    place.done(&["cluster", "import", &run, "-o", "set"]);
+    let of_set = ["cluster", "export", "set", "--format", "insight", "-o", "of_set"];
+    place.fails(2, &["set: this is a set", "those of each collective", &run], &of_set);
+    assert!(!place.path("of_set").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use opscope_reach::Findings;
+use opscope_reach::{Findings, Set};
 use opscope_reach_peer::{Mode, Options, analyze};
 use opscope_say::{say, word};
 
@@ -88,7 +88,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         (output, _) => output.as_deref(),
     };
     match (form, output) {
-        (Form::Insight, output) => insight(&arguments.source.paths, output, terminal),
+        (Form::Insight, output) => insight(&arguments.source, output, terminal),
         (Form::Json, output) => json(&arguments.source, output, terminal),
         (Form::Csv, Some(folder)) => tables(arguments, folder, terminal),
         (Form::Timeline, Some(file)) => timeline(arguments, file, terminal),
@@ -97,25 +97,37 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     }
 }
 
-fn insight(paths: &[PathBuf], output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let [path] = paths else {
+fn insight(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let [path] = &source.paths[..] else {
         return Err(
             UsageError(word("--format insight takes one folder, that above all ranks").to_owned()).into()
         );
     };
     if opscope_reach::is_set(path) {
-        let text = say!(
-            "{}: this is a set of opscope cluster import, and --format insight is made of the ranks' own files; give \
-             the folder that they are in",
-            path.display()
-        );
-        return Err(UsageError(text).into());
+        return Err(insight_of_set(path, source.run.as_deref()).into());
     }
     let options = Options { output: output.map(Path::to_owned), ..Options::new(Mode::All, path.clone()) };
     let done = analyze(&options)?;
     cluster::losses_lines(&done.losses).iter().for_each(|line| terminal.warn(line));
     terminal.print(&say!("{} ranks: {}\n", done.ranks, done.folder.display()))?;
     Ok(Exit::Done)
+}
+
+/// The refusal of a set: the tables tell the transfers of each collective, and how large they were, of which a set keeps
+/// the sums.
+fn insight_of_set(path: &Path, run: Option<&str>) -> UsageError {
+    let folder_of_first = |set: &Set| {
+        let first = set.discovery().collections.first()?;
+        Some(first.folder.parent()?.display().to_string())
+    };
+    let folder = Set::open(path, run).ok().as_ref().and_then(folder_of_first);
+    let imported_from = folder.map_or(String::new(), |folder| say!(", which was {folder} for the first rank"));
+    UsageError(say!(
+        "{}: this is a set of opscope cluster import, which keeps sums of a step's transfers over links, and --format \
+         insight tells those of each collective and their sizes: give the folder that the ranks were imported \
+         from{imported_from}",
+        path.display()
+    ))
 }
 
 fn json(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal) -> anyhow::Result<Exit> {
