@@ -102,6 +102,61 @@ fn a_rank_whose_files_are_empty_is_as_one_that_is_missing() {
     assert!(told.starts_with("7 of 8 ranks (missing 2)"), "{told}");
 }
 
+/// Asserts that `info` and `summary` tell of ranks that can't be compared, and that what compares them refuses, and says so.
+fn assert_told_without_comparison(place: &Place, at: &str, extent: &str, why: &str, ranks: usize) {
+    let info = place.done(&["cluster", "info", at]);
+    assert!(info.stdout.starts_with(extent), "{}", info.stdout);
+    assert!(info.stdout.contains(why) && info.stderr.contains(why), "{}{}", info.stdout, info.stderr);
+    let info = place.done(&["cluster", "info", at, "--json"]).json();
+    assert!(info["incomparable"].is_string(), "{info:#}");
+    assert_eq!(info["ranks"].as_array().map(Vec::len), Some(ranks));
+    assert_eq!(info["missing"].as_array().map(Vec::len), Some(16 - ranks));
+    let told = place.done(&["cluster", "summary", at, "--json"]).json();
+    for (row, rank) in told["rows"].as_array().unwrap().iter().zip(info["ranks"].as_array().unwrap()) {
+        let part = |name: &str| row[name].as_f64().unwrap();
+        assert_eq!(rank["steps"].as_array().map(Vec::len), Some(3));
+        assert!(part("compute_ns") > 1e6 && part("communication_ns") > 1e6, "{row:#}");
+        let sum =
+            ["compute_ns", "communication_ns", "idle_ns", "unaccounted_ns"].map(part).iter().sum::<f64>();
+        assert!((sum - part("step_ns")).abs() <= 4.0, "{row:#}");
+        assert!(row["waiting_ns"].is_null() && rank["account"]["waiting_ns"].is_null(), "{row:#} {rank:#}");
+        assert!(
+            (rank["account"]["communication_ns"].as_f64().unwrap() - part("communication_ns")).abs() <= 4.0
+        );
+    }
+    let columns = place.done(&["cluster", "info", at, "--csv"]).stdout;
+    assert!(columns.lines().next().unwrap().contains(",communication_ns,"), "{columns}");
+    let links = place.done(&["cluster", "comm", at, "--matrix", "--json"]).json();
+    assert!(links["links"].as_array().is_some_and(|links| !links.is_empty()), "{links:#}");
+    let drawn = place.done(&["cluster", "export", at, "--format", "timeline", "-o", "run.json"]).stdout;
+    assert!(drawn.contains(" 0 waits") && !drawn.contains(": 0 slices"), "{drawn}");
+    for command in [&["cluster", at][..], &["cluster", "slow", at], &["cluster", "comm", at]] {
+        place.fails(1, &["has a counterpart on another rank", "opscope cluster info tells"], command);
+    }
+}
+
+#[test]
+fn ranks_that_nothing_can_be_compared_with_are_told_of_all_the_same() {
+    let place = Place::new();
+    let folder = sample(&place, "16", "db", &["--steps", "3"]);
+    // Ranks 5 and 10 are in no group together.
+    remove(&place, &folder, (0..16).filter(|rank| ![5, 10].contains(rank)));
+    let why = "no collective of these ranks has a counterpart on another rank";
+    assert_told_without_comparison(
+        &place,
+        &folder,
+        "2 of 16 ranks (missing 0-4, 6-9, 11-15) on 2 hosts",
+        why,
+        2,
+    );
+    remove(&place, &folder, [10]);
+    let extent = "1 of 16 ranks (missing 0-4, 6-15) on 1 host (tp 2, pp 2, dp 4, ep 2), 3 steps\n";
+    let why = "this is a single rank";
+    assert_told_without_comparison(&place, &folder, extent, why, 1);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    assert_told_without_comparison(&place, "set", extent, why, 1);
+}
+
 #[test]
 fn an_empty_folder_that_tells_no_rank_is_no_rank_and_is_named() {
     let place = Place::new();

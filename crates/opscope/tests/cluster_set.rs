@@ -157,7 +157,9 @@ fn what_is_there_is_left_alone_and_other_data_are_refused() {
     assert!(screen.contains("opscope cluster slow set --run second"), "{screen}");
     place.fails(1, &["several runs, run, second", "--run"], &["cluster", "set"]);
     let third = ["--run", "third"];
-    for command in [&["cluster", "set"][..], &["cluster", "info", "set"], &["cluster", "sql", "set", "SELECT 1"]] {
+    for command in
+        [&["cluster", "set"][..], &["cluster", "info", "set"], &["cluster", "sql", "set", "SELECT 1"]]
+    {
         place.fails(2, &["no run third", "run, second"], &[command, &third].concat());
     }
     place.fails(2, &["no run third"], &["cluster", "queries", "waits", "--set", "set", "--run", "third"]);

@@ -32,7 +32,8 @@ pub enum ReachError {
     /// Collections were found, but no rank has a collective that another has.
     #[error(
         "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
-         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above{why}"
+         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above; opscope \
+         cluster info tells what is there, and opscope cluster summary where steps go{why}"
     )]
     NothingMatched {
         /// How many ranks were read.

@@ -143,9 +143,52 @@ pub enum Stage {
     Explaining,
 }
 
+/// Why nothing of a run's ranks can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Incomparable {
+    /// There is a single rank.
+    SingleRank,
+    /// No rank has collectives.
+    NoCollectives,
+    /// No collective of a rank's is another's as well.
+    NoCounterpart,
+}
+
+impl Incomparable {
+    /// The reason of a run none of whose collectives has a counterpart.
+    fn of(run: &Run) -> Self {
+        match () {
+            () if run.ranks.len() == 1 => Self::SingleRank,
+            () if run.events.is_empty() => Self::NoCollectives,
+            () => Self::NoCounterpart,
+        }
+    }
+
+    /// It in words, for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::SingleRank => {
+                "nothing can be compared: this is a single rank, and how much of its communication is waiting only the other \
+                 ranks of the run tell"
+            }
+            Self::NoCollectives => {
+                "nothing can be compared: no rank has collectives, which the profiler level Level1 and above record"
+            }
+            Self::NoCounterpart => {
+                "nothing can be compared: no collective of these ranks has a counterpart on another rank, so that nothing tells \
+                 how much of their communication is waiting"
+            }
+        }
+    }
+}
+
 /// All that is found of a run.
 #[derive(Debug)]
 pub struct Findings {
+    /// Why nothing could be compared: there are no peers, costs and suspects then, and what computing doesn't hide in
+    /// collectives counts as transfer as a whole in accounts. `None` as a rule.
+    pub incomparable: Option<Incomparable>,
     /// The collections.
     pub discovery: Discovery,
     /// The ranks side by side.
@@ -326,11 +369,33 @@ pub fn examine_profiles(
     stop: &Stop,
     progress: &Progress<'_>,
 ) -> Result<Findings, ReachError> {
+    let findings = survey_profiles(profiles, stop, progress)?;
+    if findings.incomparable.is_none() {
+        return Ok(findings);
+    }
+    let losses = &findings.losses;
+    // A loss says more of that than a remark.
+    let lost = losses.iter().find(|loss| loss.reason.severity() == "lost");
+    let why = lost.or(losses.first()).map_or(String::new(), |loss| {
+        format!(" (one of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
+    });
+    Err(ReachError::NothingMatched { ranks: findings.run.ranks.len(), why })
+}
+
+/// As [`examine_profiles`], also of ranks that can't be compared: for what needs no counterpart on another rank. The findings
+/// say then why not.
+///
+/// # Errors
+/// When a set keeps no collectives, or can't be read, or `stop` is wanted.
+pub fn survey_profiles(
+    profiles: &Profiles,
+    stop: &Stop,
+    progress: &Progress<'_>,
+) -> Result<Findings, ReachError> {
     let (mut run, mut losses) = profiles.side_by_side(stop, progress)?;
     let discovery = Discovery { losses: Vec::new(), ..profiles.discovery().clone() };
     inferred_steps::keep_where_all_agree(&mut run, &mut losses);
     profiles::sort_losses(&mut losses);
-    let all = discovery.collections.len();
     progress(Stage::Matching);
     losses.extend(foreign_links::leave_out(&discovery, &mut run));
     losses.extend(without_collectives(&discovery, &run, &losses));
@@ -343,12 +408,10 @@ pub fn examine_profiles(
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
             return Err(ReachError::SummaryOnly);
         }
-        // A loss says more of that than a remark.
-        let lost = losses.iter().find(|loss| loss.reason.severity() == "lost");
-        let why = lost.or(losses.first()).map_or(String::new(), |loss| {
-            format!(" (one of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
-        });
-        return Err(ReachError::NothingMatched { ranks: all, why });
+        if stop.is_wanted() {
+            return Err(ReachError::Interrupted);
+        }
+        return Ok(incomparable(discovery, run, shifts, losses));
     }
     let steps_of_others = steps_of_others::take(&mut run, &mut losses);
     if !steps_of_others.is_empty() {
@@ -416,7 +479,29 @@ pub fn examine_profiles(
     // Operators of a rank may be read more than once, and by any thread first.
     profiles::sort_losses(&mut losses);
     let accounts = account::of_ranks(&run, &peers.absent);
-    Ok(Findings { discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
+    let incomparable = None;
+    Ok(Findings { incomparable, discovery, run, peers, clocks, shifts, costs, evidence, accounts, losses })
+}
+
+/// The findings about ranks none of whose collectives has a counterpart: each by its own clock, or its host's.
+fn incomparable(discovery: Discovery, mut run: Run, shifts: Vec<Shift>, losses: Vec<Loss>) -> Findings {
+    let clocks = clocks::align(&run);
+    let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
+    matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
+    let peers = Peers::default();
+    let accounts = account::of_ranks(&run, &peers.absent);
+    Findings {
+        incomparable: Some(Incomparable::of(&run)),
+        discovery,
+        run,
+        peers,
+        clocks,
+        shifts,
+        costs: Costs::default(),
+        evidence: Vec::new(),
+        accounts,
+        losses,
+    }
 }
 
 /// Says of suspects whose operators a set left out that it did.

@@ -59,7 +59,11 @@ pub struct Arguments {
 /// # Errors
 /// When nothing can be compared, or there is no such group or collective.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = arguments.source.examine(terminal)?;
+    // Links are told by each rank alone, waits by all.
+    let findings = match arguments.matrix {
+        true => arguments.source.survey(terminal)?,
+        false => arguments.source.examine(terminal)?,
+    };
     let tables = match &arguments.instance {
         Some(word) => cluster::instance_tables(&find_instance(&findings, word)?),
         None => {

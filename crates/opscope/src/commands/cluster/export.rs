@@ -121,7 +121,8 @@ fn insight_of_set(path: &Path, run: Option<&str>) -> UsageError {
         Some(first.folder.parent()?.display().to_string())
     };
     let folder = Set::open(path, run).ok().as_ref().and_then(folder_of_first);
-    let imported_from = folder.map_or(String::new(), |folder| say!(", which was {folder} for the first rank"));
+    let imported_from =
+        folder.map_or(String::new(), |folder| say!(", which was {folder} for the first rank"));
     UsageError(say!(
         "{}: this is a set of opscope cluster import, which keeps sums of a step's transfers over links, and --format \
          insight tells those of each collective and their sizes: give the folder that the ranks were imported \
@@ -171,7 +172,7 @@ fn tables(arguments: &Arguments, folder: &Path, terminal: &Terminal) -> anyhow::
 }
 
 fn timeline(arguments: &Arguments, file: &Path, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = arguments.source.examine(terminal)?;
+    let findings = arguments.source.survey(terminal)?;
     let chosen = chosen(arguments, &findings)?;
     let mut counts = (0, 0);
     opscope_files::write_atomically(file, |to| {

@@ -28,9 +28,9 @@ pub struct Arguments {
 /// Prints ranks, groups, clocks and losses.
 ///
 /// # Errors
-/// When there are none, or nothing in them can be compared.
+/// When there are none, or a set keeps no collectives.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let findings = arguments.source.examine(terminal)?;
+    let findings = arguments.source.survey(terminal)?;
     terminal.print(&match form_of(&arguments.form, terminal) {
         TablesForm::Json => cluster::info_json(&findings).to_text()?,
         TablesForm::Text(width) => cluster::info_text(&findings, width),

@@ -4,13 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use opscope_formats::reading::Stop;
-use opscope_reach::{Findings, Profiles, ReachError, Set, SetError, Stage, examine_profiles};
+use opscope_reach::{
+    Findings, Profiles, Progress, ReachError, Set, SetError, Stage, examine_profiles, survey_profiles,
+};
 
 use super::described;
 use crate::commands::form::FormArguments;
 use crate::exit::UsageError;
 use crate::report::cluster::{self, TablesForm};
 use crate::terminal::{StepBar, Terminal};
+
+/// A way to make findings of profiles.
+type Find = fn(&Profiles, &Stop, &Progress<'_>) -> Result<Findings, ReachError>;
 
 /// The ranks to examine.
 #[derive(Debug, Args)]
@@ -48,10 +53,26 @@ impl SourceArguments {
     /// # Errors
     /// When there are none, or nothing in them can be compared.
     pub fn examine(&self, terminal: &Terminal) -> anyhow::Result<Findings> {
+        self.find(terminal, examine_profiles)
+    }
+
+    /// The same for what needs no counterpart on another rank. That nothing can be compared is a warning.
+    ///
+    /// # Errors
+    /// When there are none, or a set keeps no collectives.
+    pub fn survey(&self, terminal: &Terminal) -> anyhow::Result<Findings> {
+        let findings = self.find(terminal, survey_profiles)?;
+        if let Some(why) = findings.incomparable {
+            terminal.warn(&opscope_say::sentence(why.sentence()));
+        }
+        Ok(findings)
+    }
+
+    fn find(&self, terminal: &Terminal, find: Find) -> anyhow::Result<Findings> {
         let bar = StepBar::new(terminal);
         bar.step(&described(Stage::Looking));
         let profiles = self.open()?;
-        let findings = examine_profiles(&profiles, &Stop::default(), &|stage| bar.step(&described(stage)))?;
+        let findings = find(&profiles, &Stop::default(), &|stage| bar.step(&described(stage)))?;
         drop(bar);
         for line in cluster::losses_lines(&findings.losses) {
             terminal.warn(&line);

@@ -55,7 +55,7 @@ enum Grouping {
 /// Prints the account.
 ///
 /// # Errors
-/// When nothing can be compared.
+/// When there are no ranks, or a set keeps no collectives.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (by, of) = match arguments.by {
         Grouping::Rank => (By::Rank, "rank"),
@@ -68,11 +68,11 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Grouping::Ep => (By::Place(Role::Ep), "ep"),
         Grouping::Cp => (By::Place(Role::Cp), "cp"),
     };
-    let findings = arguments.source.examine(terminal)?;
+    let findings = arguments.source.survey(terminal)?;
     let rows = summary(&findings, by);
     let losses = cluster::losses(&findings);
     terminal.print(&cluster::print(
-        &cluster::summary_tables(&rows, of),
+        &cluster::summary_tables(&findings, &rows, of),
         form_of(&arguments.form, terminal),
         losses,
     )?)?;

@@ -54,6 +54,12 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
         "host_ns",
         "unaccounted_ns",
     ];
+    // Nothing tells waiting from transfer of ranks that can't be compared.
+    let is_compared = findings.incomparable.is_none();
+    let columns = columns.map(|name| match name {
+        "transfer_ns" if !is_compared => "communication_ns",
+        _ => name,
+    });
     let mut table = table(&columns);
     for (index, rank) in findings.run.ranks.iter().enumerate() {
         if !chosen.has_rank(rank.number) {
@@ -62,6 +68,7 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
         let (steps, account) = mean_step(findings, index, chosen);
         // Of no step nothing is known.
         let part = |time: f64| if steps == 0 { value(Value::Null) } else { value(whole(time)) };
+        let wait = |time: f64| if is_compared { part(time) } else { value(Value::Null) };
         table.row([
             value(rank.number),
             value(findings.run.hosts[rank.host].as_str()),
@@ -71,9 +78,9 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
             if chosen.steps.is_some() { value(Value::Null) } else { value(rank.operators) },
             rank.frequency_mhz.map_or(value(Value::Null), value),
             part(account.compute_ns),
-            part(account.waiting_ns),
+            wait(account.waiting_ns),
             part(account.transfer_ns),
-            part(account.bubble_ns),
+            wait(account.bubble_ns),
             part(account.host_ns),
             part(account.unaccounted_ns),
         ]);

@@ -1,18 +1,18 @@
 //! The contents of the ranks' collections.
 
-use opscope_reach::Findings;
+use opscope_reach::{Account, Findings};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
-use super::screen::losses;
-use super::{grouped, listed, milliseconds};
+use super::screen::{extent, losses};
+use super::{grouped, listed, milliseconds, whole};
 use crate::report::{Envelope, Table, TableCell, TableColumn, count};
 use crate::terminal::{bold, printable};
 
 /// The ranks, and what their profiles hold.
 pub fn ranks_table(findings: &Findings) -> Table {
     let run = &findings.run;
-    let columns = [
+    let mut columns = vec![
         TableColumn::number("rank"),
         TableColumn::text("host"),
         TableColumn::number("device"),
@@ -21,14 +21,22 @@ pub fn ranks_table(findings: &Findings) -> Table {
         TableColumn::number("collectives"),
         TableColumn::number("operators"),
         TableColumn::number("compute a step"),
-        TableColumn::number("waiting").expendable(),
-        TableColumn::number("bubble").expendable(),
-        TableColumn::text("folder").expendable(),
     ];
+    // Nothing tells waits of ranks that can't be compared.
+    let is_compared = findings.incomparable.is_none();
+    columns.extend(match is_compared {
+        true => ["waiting", "bubble"].map(|part| TableColumn::number(part).expendable()),
+        false => ["communication", "idle"].map(|part| TableColumn::number(part).expendable()),
+    });
+    columns.push(TableColumn::text("folder").expendable());
     let mut table = Table::new(columns);
     for (index, rank) in run.ranks.iter().enumerate() {
         let collection = &findings.discovery.collections[index];
         let account = &findings.accounts[index];
+        let [first, second] = match is_compared {
+            true => [account.waiting_ns, account.bubble_ns],
+            false => [account.transfer_ns, account.host_ns],
+        };
         table.row([
             TableCell::from(rank.number.to_string()),
             run.hosts[rank.host].as_str().into(),
@@ -38,8 +46,8 @@ pub fn ranks_table(findings: &Findings) -> Table {
             grouped(rank.events.len()).into(),
             grouped(rank.operators as usize).into(),
             format!("{} ms", milliseconds(account.compute_ns)).into(),
-            format!("{} ms", milliseconds(account.waiting_ns)).into(),
-            format!("{} ms", milliseconds(account.bubble_ns)).into(),
+            format!("{} ms", milliseconds(first)).into(),
+            format!("{} ms", milliseconds(second)).into(),
             collection.folder.display().to_string().into(),
         ]);
     }
@@ -49,13 +57,17 @@ pub fn ranks_table(findings: &Findings) -> Table {
 /// Ranks, groups, clocks and what is missing.
 pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
     let run = &findings.run;
-    let mut text = ranks_table(findings).to_text(width);
+    let mut text = String::new();
+    if let Some(why) = findings.incomparable {
+        text = format!("{}\n{}\n\n", extent(findings), opscope_say::sentence(why.sentence()));
+    }
+    text.push_str(&ranks_table(findings).to_text(width));
     let missing = findings.missing();
     if !missing.is_empty() {
         text.push_str(&say!("\nMissing: {}\n", listed(&missing)));
     }
     text.push_str(&groups(findings));
-    if run.hosts.len() > 1 {
+    if run.hosts.len() > 1 && findings.incomparable.is_none() {
         text.push_str(&format!(
             "\n{}\n{}",
             bold(word("Clocks, beside the first host's")),
@@ -115,6 +127,19 @@ fn clocks(findings: &Findings, width: Option<u16>) -> String {
     table.to_text(width)
 }
 
+/// An account, which has all communication in one where nothing tells waiting from transfer.
+fn account_json(findings: &Findings, account: &Account) -> Value {
+    match findings.incomparable {
+        None => json!(account),
+        Some(_) => json!({
+            "compute_ns": whole(account.compute_ns),
+            "communication_ns": whole(account.transfer_ns),
+            "host_ns": whole(account.host_ns),
+            "unaccounted_ns": whole(account.unaccounted_ns),
+        }),
+    }
+}
+
 /// The same for programs.
 pub fn info_json(findings: &Findings) -> Envelope<Value> {
     let run = &findings.run;
@@ -130,7 +155,7 @@ pub fn info_json(findings: &Findings) -> Envelope<Value> {
             "collectives": rank.events.len(),
             "operators": rank.operators,
             "frequency_mhz": rank.frequency_mhz,
-            "account": findings.accounts[index],
+            "account": account_json(findings, &findings.accounts[index]),
         })
     });
     let groups = run.groups.iter().map(|group| {
@@ -143,6 +168,7 @@ pub fn info_json(findings: &Findings) -> Envelope<Value> {
     });
     let answer = json!({
         "ranks": ranks.collect::<Vec<_>>(),
+        "incomparable": findings.incomparable,
         "missing": findings.missing(),
         "groups": groups.collect::<Vec<_>>(),
         "clocks": findings.clocks.hosts,

@@ -129,7 +129,7 @@ fn summaries(findings: &Findings) -> Map<String, Value> {
     };
     let told = GROUPINGS.into_iter().filter(|(_, by)| has(by));
     told.map(|(of, by)| {
-        let tables = summary_tables(&summary(findings, by), of);
+        let tables = summary_tables(findings, &summary(findings, by), of);
         (of.to_owned(), tables.first().map_or(Value::Null, |named| named.to_json()))
     })
     .collect()

@@ -94,8 +94,8 @@ fn hide_one_another(findings: &Findings) -> String {
     })
 }
 
-/// The extent of the examination.
-pub fn heading(findings: &Findings) -> String {
+/// The ranks, hosts and steps that were recorded, and what is missing of the run.
+pub fn extent(findings: &Findings) -> String {
     let missing = findings.missing();
     let here = findings.run.ranks.iter().filter(|rank| !rank.is_empty()).count();
     let unnamed = findings.run.groups.iter().max_by_key(|group| group.unnamed).filter(|it| it.unnamed > 0);
@@ -112,16 +112,21 @@ pub fn heading(findings: &Findings) -> String {
     let layout: Vec<String> =
         findings.discovery.layout.iter().map(|(name, size)| format!("{name} {size}")).collect();
     let layout = if layout.is_empty() { String::new() } else { format!(" ({})", layout.join(", ")) };
-    let incomplete = match (findings.incomplete(), missing.is_empty()) {
+    let (hosts, steps) = (count(findings.run.hosts.len(), "host"), count(findings.run.steps().len(), "step"));
+    say!("{ranks} on {hosts}{layout}, {steps}")
+}
+
+/// The extent of the examination.
+pub fn heading(findings: &Findings) -> String {
+    let incomplete = match (findings.incomplete(), findings.missing().is_empty()) {
         (0, true) => word(", nothing missing").to_owned(),
         (0, false) => String::new(),
         (some, _) => say!(", {} of them incomplete, whose waits are inferred", grouped(some)),
     };
     let collectives = word(if findings.run.instances.len() == 1 { "collective" } else { "collectives" });
     say!(
-        "{ranks} on {}{layout}, {}, {} parts of {} {collectives} matched{incomplete}",
-        count(findings.run.hosts.len(), "host"),
-        count(findings.run.steps().len(), "step"),
+        "{}, {} parts of {} {collectives} matched{incomplete}",
+        extent(findings),
         grouped(findings.matched()),
         grouped(findings.run.instances.len()),
     )

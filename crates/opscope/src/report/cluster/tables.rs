@@ -1,6 +1,8 @@
 //! Answers that are tables: where steps go, collectives, links, one collective, experts.
 
-use opscope_reach::{CollectivesRow, Experts, ExpertsProduct, InstanceParts, MatrixRow, SummaryRow};
+use opscope_reach::{
+    CollectivesRow, Experts, ExpertsProduct, Findings, InstanceParts, MatrixRow, SummaryRow,
+};
 use opscope_say::{say, word};
 use opscope_trace::units;
 use serde_json::{Map, Value};
@@ -95,21 +97,32 @@ fn bandwidth(gb_per_s: Option<f64>) -> TableCell {
     gb_per_s.map_or_else(TableCell::missing, |it| TableCell::new(format!("{it:.1} GB/s"), it))
 }
 
-/// Where steps go; `of` says by what.
-pub fn summary_tables(rows: &[SummaryRow], of: &'static str) -> Vec<Named> {
-    let columns = [
+/// Where steps go; `of` says by what. Of ranks that can't be compared, nothing tells waiting from transfer.
+pub fn summary_tables(findings: &Findings, rows: &[SummaryRow], of: &'static str) -> Vec<Named> {
+    type Part = fn(&SummaryRow) -> f64;
+    let (waiting, bubble): (Part, Part) = (|row| row.waiting_ns, |row| row.bubble_ns);
+    let transfer: Part = |row| row.transfer_ns;
+    let communication: &[(&'static str, &'static str, Part)] = match findings.incomparable {
+        None => &[
+            ("waiting", "waiting_ns", waiting),
+            ("bubble", "bubble_ns", bubble),
+            ("transfer", "transfer_ns", transfer),
+        ],
+        Some(_) => &[("communication", "communication_ns", transfer)],
+    };
+    let mut columns = vec![
         TableColumn { key: of.into(), ..TableColumn::text(of) },
         number("ranks", "ranks"),
         number("step", "step_ns"),
         number("computing", "compute_ns"),
-        number("waiting", "waiting_ns"),
-        number("bubble", "bubble_ns"),
-        number("transfer", "transfer_ns"),
+    ];
+    columns.extend(communication.iter().map(|(heading, key, _)| number(heading, key)));
+    columns.extend([
         number("idle", "idle_ns"),
         number("unaccounted", "unaccounted_ns").expendable(),
         number("imbalance", "imbalance"),
         number("costs", "imbalance_ns"),
-    ];
+    ]);
     let mut table = Table::new(columns);
     for row in rows {
         let is_plain = row.unaccounted_ns.abs() < 1e-3 * row.step_ns;
@@ -119,19 +132,20 @@ pub fn summary_tables(rows: &[SummaryRow], of: &'static str) -> Vec<Named> {
         };
         let spread =
             |cell: TableCell, value: Value| if row.ranks > 1 { cell } else { TableCell::new("–", value) };
-        table.row([
+        let mut cells = vec![
             row.of.as_deref().map_or_else(TableCell::missing, TableCell::from),
             count(row.ranks),
             time(row.step_ns),
             time(row.compute_ns),
-            time(row.waiting_ns),
-            time(row.bubble_ns),
-            time(row.transfer_ns),
+        ];
+        cells.extend(communication.iter().map(|(.., part)| time(part(row))));
+        cells.extend([
             time(row.idle_ns),
             unaccounted,
             spread(share(row.imbalance), Value::Null),
             spread(time(row.imbalance_ns), Value::Null),
         ]);
+        table.row(cells);
     }
     vec![Named { key: "rows", heading: None, table }]
 }

@@ -309,11 +309,12 @@ impl Pen for Events<'_> {
                 let run = &self.findings.run;
                 let (group, instance) =
                     (&run.groups[event.group as usize], &run.instances[event.instance as usize]);
+                let waiting_us = || (instance.begin - event.start).max(0.0).round() / 1e3;
                 let details = json!({
                     "group": group.key.to_string(),
                     "sequence": event.sequence,
                     "step": event.step,
-                    "waiting_us": (instance.begin - event.start).max(0.0).round() / 1e3,
+                    "waiting_us": self.findings.incomparable.is_none().then(waiting_us),
                     "bytes": event.bytes,
                     "ranks": format!("{} of {}", instance.seen, instance.members),
                 });
