@@ -27,6 +27,17 @@ fn answer(place: &Place, words: &[&str]) -> Value {
 }
 
 #[test]
+fn the_page_has_words_for_every_kind_of_loss() {
+    for text in
+        [include_str!("../../web/ui/ranks/locale/en.js"), include_str!("../../web/ui/ranks/locale/zh.js")]
+    {
+        for kind in opscope_reach::LossReason::ALL {
+            assert!(text.contains(&format!("  loss_{}: \"", kind.name())), "{}", kind.name());
+        }
+    }
+}
+
+#[test]
 fn a_page_has_the_answers_of_the_command_line() {
     let place = Place::new();
     let runs = sample(&place, &["--fault", "ai-cpu=5,slow-link=0-2", "--steps", "3"]);

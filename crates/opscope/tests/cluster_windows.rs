@@ -185,3 +185,18 @@ fn a_delay_passes_through_ranks_of_which_neither_they_nor_their_other_stage_were
     let (one, other) = (saving(&lacking, "rank 13"), saving(&whole, "rank 13"));
     assert!((one / other - 1.0).abs() < 0.1, "{one} and {other} ms");
 }
+
+#[test]
+fn a_rank_that_was_recorded_in_other_steps_than_its_host_is_left_out_and_takes_no_steps_from_others() {
+    let words = ["--ranks", "16", "--seed", "77", "--steps", "4", "--fault", "ai-cpu=13"];
+    let place = Place::new();
+    let run = made(&place, "whole", &words);
+    keep_steps(&place, &run, |_| true, &[12, 13]);
+    let whole = named(&asked(&place, &run));
+    let run = made(&place, "apart", &words);
+    keep_steps(&place, &run, |rank| rank != 3, &[12, 13]);
+    keep_steps(&place, &run, |rank| rank == 3, &[10, 11]);
+    let answer = asked(&place, &run);
+    assert_eq!(losses(&answer), ["other_time"]);
+    assert_near(saving(&named(&answer), "rank 13"), saving(&whole, "rank 13"));
+}

@@ -214,7 +214,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    const ALL: [Self; 32] = [
+    pub const ALL: [Self; 32] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,

@@ -91,7 +91,7 @@ impl Profiles {
             rank
         });
         let ranks = ranks.collect();
-        Ok((Run::of_gathered(discovery, &gathering.parts(), ranks), losses))
+        Ok((Run::of_gathered(discovery, &gathering.rows(), ranks), losses))
     }
 
     /// A rank's operators, by its place among the ranks.

@@ -9,7 +9,7 @@ use opscope_columns::Column;
 
 use crate::discover::collected::Options;
 use crate::discover::{Discovery, Role};
-use crate::gathered::Gathered;
+use crate::gathered::{Gathered, Rows};
 use crate::rows::{CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin};
 
 /// A rank of the run.
@@ -255,18 +255,19 @@ impl Outline {
 
 impl Run {
     /// Puts ranks side by side, in the order of `collections`.
-    pub(crate) fn of_gathered(discovery: &Discovery, parts: &[CollectiveRow], ranks: Vec<Gathered>) -> Self {
+    pub(crate) fn of_gathered(discovery: &Discovery, all: &Rows, ranks: Vec<Gathered>) -> Self {
         let mut outline = Outline::of_ranks(ranks.len());
         for (index, (collection, rank)) in discovery.collections.iter().zip(&ranks).enumerate() {
-            for row in &parts[rank.parts.clone()] {
+            for row in &all.parts[rank.parts.clone()] {
                 outline.note(index, collection.rank, row.group_key, row.kind);
             }
         }
         let mut run = Self::with_room(discovery, outline);
         for (index, rank) in ranks.into_iter().enumerate() {
-            for (place, row) in parts[rank.parts].iter().enumerate() {
+            for (place, row) in all.parts[rank.parts].iter().enumerate() {
                 run.put(index, place, row);
             }
+            run.links.extend(all.links[rank.links].iter().map(|row| (index as u32, *row)));
             run.complete(index, rank.rows);
         }
         run
@@ -347,13 +348,12 @@ impl Run {
         self.events[self.ranks[rank].events.clone()].iter().all(|event| event.rank != NOT_YET.rank)
     }
 
-    /// Adds the rest of a rank whose parts are at their places.
+    /// Adds the rest of a rank whose parts are at their places, and whose traffic is there.
     pub(crate) fn complete(&mut self, rank: usize, rows: RankRows) {
         self.chain_groups(rank);
         let events = self.ranks[rank].events.clone();
         let global = |pred: Option<u32>| pred.map(|pred| events.start as u32 + pred);
         let finishes = rows.finishes.into_iter().map(|row| FinishRow { pred: global(row.pred), ..row });
-        self.links.extend(rows.links.into_iter().map(|row| (rank as u32, row)));
         let of_rank = &mut self.ranks[rank];
         of_rank.finishes = finishes.collect();
         (of_rank.steps, of_rank.origin) = (rows.steps, rows.origin);
@@ -361,6 +361,13 @@ impl Run {
         of_rank.idle_ns = rows.idle_ns;
         of_rank.operators = rows.operators;
         of_rank.frequency_mhz = rows.frequency_mhz;
+    }
+
+    /// Puts the traffic in the order of ranks, where it isn't.
+    pub(crate) fn sort_links(&mut self) {
+        if !self.links.is_sorted_by_key(|(rank, _)| *rank) {
+            self.links.sort_by_key(|(rank, _)| *rank);
+        }
     }
 
     /// Notes the event before each of a rank's in its group.

@@ -216,9 +216,10 @@ impl Set {
             Ok(())
         })?;
         self.each(|line: &LinkLine, texts| {
-            all[index(line.rank)?].links.push(lines::to_link(line, texts));
+            run.links.push((index(line.rank)? as u32, lines::to_link(line, texts)));
             Ok(())
         })?;
+        run.sort_links();
         self.each(|line: &EndLine, _| {
             let rank = index(line.rank)?;
             let known = 0..run.ranks[rank].events.len() as i32;
