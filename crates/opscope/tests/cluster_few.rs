@@ -183,3 +183,15 @@ fn stages_of_a_single_rank_are_said_to_have_no_peers() {
     let (_, answer) = judged("tp=1,pp=2,dp=2,ep=1", "9", &["none"]);
     assert_eq!(answer["without_peers"], serde_json::json!([]));
 }
+
+#[test]
+fn a_stage_that_runs_at_a_lower_frequency_as_a_whole_is_told_without_a_cost() {
+    let slow: Vec<String> = (4..8).map(|rank| format!("low-frequency={rank}")).collect();
+    let faults: Vec<&str> = slow.iter().map(String::as_str).collect();
+    let (_, answer) = judged("tp=1,pp=2,dp=4,ep=1", "9", &faults);
+    let [class] = &answer["slow_classes"].as_array().unwrap()[..] else { panic!("{answer:#}") };
+    assert_eq!(class["ranks"], serde_json::json!([4, 5, 6, 7]));
+    assert!(class["mhz"].as_f64().unwrap() < 0.9 * class["others_mhz"].as_f64().unwrap(), "{class:#}");
+    let (_, answer) = judged("tp=1,pp=2,dp=4,ep=1", "9", &faults[..1]);
+    assert_eq!(answer["slow_classes"], serde_json::json!([]));
+}

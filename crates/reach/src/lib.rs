@@ -77,6 +77,7 @@ mod run;
 mod separate_clocks;
 mod set;
 mod slots;
+mod slow_classes;
 mod slow_groups;
 mod step_lengths;
 mod steps_of_others;
@@ -125,6 +126,7 @@ pub use set::import::{ImportOptions, Imported, Shard, import};
 pub use set::manifest::{Keep, has_several_runs};
 pub use set::open::Set;
 pub use set::{SetError, is_run_name, is_set};
+pub use slow_classes::SlowClass;
 pub use summary::{By, SummaryRow, summary};
 pub use suspects::{Costs, LARGEST_ERROR, Suspect, Unrecorded, Who};
 
@@ -269,6 +271,11 @@ impl Findings {
             .filter(|(rank, class)| !rank.events.is_empty() && is_alone(**class))
             .map(|(rank, _)| rank.number)
             .collect()
+    }
+
+    /// Ranks that do the same and all run at a lower frequency than others.
+    pub fn slow_classes(&self) -> Vec<SlowClass> {
+        slow_classes::find(&self.run, &self.peers)
     }
 
     /// How many collectives lack a rank's part.

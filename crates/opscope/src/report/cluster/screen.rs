@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use opscope_reach::{Findings, LARGEST_ERROR, Who};
+use opscope_reach::{Findings, LARGEST_ERROR, SlowClass, Who};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub fn to_text(findings: &Findings, paths: &[PathBuf], run: Option<&str>, width:
         text.push_str(&untold(findings));
     } else {
         text.push_str(&reachable(findings));
-        text.push_str(&without_peers(findings));
+        text.push_str(&uncompared(findings));
         text.push('\n');
         text.push_str(&match costs.suspects.iter().any(|suspect| suspect.is_named) {
             true => table(findings, &plain(findings), Asked::default()).to_text(width),
@@ -45,8 +45,8 @@ pub fn headline(findings: &Findings) -> String {
     let costs = &findings.costs;
     match costs.suspects.iter().any(|suspect| suspect.is_named) {
         _ if costs.replay_error > LARGEST_ERROR => untold(findings),
-        true => reachable(findings) + &without_peers(findings),
-        false => reachable(findings) + &without_peers(findings) + &nobody(findings, ""),
+        true => reachable(findings) + &uncompared(findings),
+        false => reachable(findings) + &uncompared(findings) + &nobody(findings, ""),
     }
 }
 
@@ -59,6 +59,25 @@ fn untold(findings: &Findings) -> String {
         bold(&milliseconds(costs.step_ns)),
         100.0 * costs.replay_error
     )
+}
+
+/// The ranks of which peers don't tell whether they are slow.
+fn uncompared(findings: &Findings) -> String {
+    without_peers(findings) + &slow_classes(findings)
+}
+
+/// The ranks all of whose peers run at as low a frequency.
+fn slow_classes(findings: &Findings) -> String {
+    let line = |it: SlowClass| {
+        say!(
+            "Ranks {} run their AI Cores at {:.0} MHz, and others at {:.0}. None of those does the same work, so that what \
+             it costs isn't known.\n",
+            listed(&it.ranks),
+            it.mhz,
+            it.others_mhz
+        )
+    };
+    findings.slow_classes().into_iter().map(line).collect()
 }
 
 /// The ranks that can't be compared with any other.
@@ -240,6 +259,7 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
         "ranks": findings.run.ranks.len(),
         "missing": findings.missing(),
         "without_peers": findings.without_peers(),
+        "slow_classes": findings.slow_classes(),
         "hosts": findings.run.hosts,
         "layout": findings.discovery.layout.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "steps": findings.run.steps(),
