@@ -85,7 +85,7 @@ fn assert_near(one: f64, other: f64) {
     assert!((one / other - 1.0).abs() < 0.01, "{one} and {other} ms");
 }
 
-/// What somebody saves whose name begins so.
+/// The saving of somebody whose name begins so.
 fn saving(named: &[(String, f64)], name: &str) -> f64 {
     named.iter().find(|(it, _)| it.starts_with(name)).unwrap_or_else(|| panic!("{name} of {named:?}")).1
 }

@@ -269,7 +269,7 @@ impl Others<'_> {
         let kind = (run.groups[pred.group as usize].role, pred.kind);
         let segment_ns = self.typical.segments[like as usize];
         let Some(history) = self.by_kind[&member].get(&kind) else {
-            // What absent members do among themselves nobody recorded; the nearest did the same at about that time.
+            // Collectives among absent members nobody recorded; the nearest had the same at about that time.
             let usual = Usual { part, end: pred.end(), segment_ns, is_of_like: true };
             return (usual.end < begin).then_some(usual);
         };

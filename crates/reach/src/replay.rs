@@ -61,7 +61,7 @@ pub struct Scenario {
     pub links: Choice<(usize, usize)>,
     /// Parts before which there is more work than was measured, because somebody else has less.
     pub moved: Vec<Moved>,
-    /// What else is typical where work is spread so.
+    /// The typical work once work is spread so.
     pub raised: Arc<Raised>,
 }
 

@@ -18,7 +18,7 @@ pub struct StepLengths {
 }
 
 impl StepLengths {
-    /// Those of a run's steps.
+    /// The lengths of a run's steps.
     pub fn of(run: &Run) -> Self {
         let steps = run.steps();
         let ends = measured_ends(run, &steps);

@@ -181,7 +181,7 @@ fn labels(runs: &[Run]) -> Vec<String> {
     numbered.collect()
 }
 
-/// What a line says about how the benchmark is run: `loop_count = 8` of benchncnn; `Forward type: **CPU** thread=4** precision=2`
+/// The settings of the benchmark that a line tells: `loop_count = 8` of benchncnn; `Forward type: **CPU** thread=4** precision=2`
 /// and `--------> Benchmarking... loop = 10, warmup = 5` of MNN's.
 fn settings(line: &str) -> Vec<(String, String)> {
     let line = line.trim();

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::json::{Record, Unread, each, handle, object, record_member, text};
 use crate::json::{Scanned, Scanner};
 
-/// What hardware counted while kernels ran. A counter with several parts, such as one of each shader engine, has a value
+/// Counters of hardware while kernels ran. One with several parts, such as one of each shader engine, has a value
 /// for each.
 #[derive(Default)]
 pub struct Counted {
