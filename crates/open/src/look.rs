@@ -95,6 +95,16 @@ impl Look {
         self.raw.into_inner().and_then(Result::err)
     }
 
+    /// The same, and of a folder that isn't otherwise known whether it is a model of a kind that isn't read.
+    pub fn described(&self) -> String {
+        let kind = self.looks_like();
+        if !self.is_folder || kind != PLAIN_FOLDER {
+            return kind;
+        }
+        let names = names_in(&self.path);
+        unread::folder(names.iter().map(String::as_str)).map_or(kind, str::to_owned)
+    }
+
     /// A description of what no format knows.
     pub fn looks_like(&self) -> String {
         let known = unread::file(&self.bytes);
@@ -148,11 +158,15 @@ const OF_SERVERS: [(&str, &str); 2] = [("ms_service_", ".db"), ("ascend_service_
 /// The description of a folder of which nothing is known.
 pub(crate) const PLAIN_FOLDER: &str = "a folder";
 
+/// The names of the files and folders in a folder.
+fn names_in(path: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).take(MOST_NAMES).collect()
+}
+
 /// A description of a folder that no format knows.
 fn describe_folder(path: &Path) -> String {
-    let names = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let names: Vec<String> =
-        names.filter_map(|entry| entry.file_name().into_string().ok()).take(MOST_NAMES).collect();
+    let names = names_in(path);
     let has = |name: &str| names.iter().any(|known| known == name);
     let results = OF_REQUESTS.into_iter().filter(|name| has(name)).count();
     let is_database =
@@ -175,7 +189,7 @@ fn describe_folder(path: &Path) -> String {
         return "a folder of summaries of several ranks by the Ascend tools (give it to 'opscope cluster')"
             .to_owned();
     }
-    unread::folder(names.iter().map(String::as_str)).unwrap_or(PLAIN_FOLDER).to_owned()
+    PLAIN_FOLDER.to_owned()
 }
 
 fn describe_json(json: &JsonHead) -> String {

@@ -256,7 +256,13 @@ fn refusal(look: Look) -> OpenError {
     if !boards.is_empty() {
         return board::several(path, boards);
     }
-    look.into_search_error().map_or(OpenError::NoProfile { path, kind, advice }, OpenError::from)
+    let kind = look.described();
+    match look.into_search_error() {
+        Some(error) if kind == PLAIN_FOLDER || !matches!(error, opscope_cann::Error::NoProfile { .. }) => {
+            error.into()
+        }
+        _ => OpenError::NoProfile { path, kind, advice },
+    }
 }
 
 /// The name of the format, or what else it looks like.
@@ -264,7 +270,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.format {
             Some(format) => f.write_str(format.name),
-            None => f.write_str(&self.look.looks_like()),
+            None => f.write_str(&self.look.described()),
         }
     }
 }

@@ -24,6 +24,12 @@ mod stopping;
 const SAVED_MODEL: &str = "a SavedModel of TensorFlow (freeze it into a graph, or convert it with 'python3 -m \
                            tf2onnx.convert --saved-model FOLDER --output model.onnx')";
 
+/// The descriptions of what Keras and Python leave.
+const HDF5: &str =
+    "an HDF5 file, perhaps a model of Keras (convert it with tf2onnx, or save it as a frozen graph)";
+const PICKLE: &str =
+    "a Python pickle, perhaps a checkpoint of PyTorch (export the model with 'torch.onnx.export')";
+
 /// The description of TensorFlow's graphs as text.
 const GRAPH_TEXT: &str = "a graph of TensorFlow as text (write it with 'as_text=False'; opscope reads the binary .pb of a \
                           frozen graph)";
@@ -172,6 +178,17 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
         (b"name,time\nconv,5\n".to_vec(), Err("text")),
         (b"PK\x03\x04rest".to_vec(), Err("a zip archive")),
         (b"\x08\x01\x12\x02\x0a\0".to_vec(), Err(SAVED_MODEL)),
+        (b"saved_model_schema_version: 1\nmeta_graphs {\n".to_vec(), Err(SAVED_MODEL)),
+        // A description of Core ML's, and behind it a neural network.
+        (
+            b"\x08\x01\x12\x02\x0a\0\xa2\x1f\0".to_vec(),
+            Err("a file of an unknown kind that begins with the bytes 08 01 12 02 0a 00 a2 1f"),
+        ),
+        (b"\x89HDF\r\n\x1a\n\0".to_vec(), Err(HDF5)),
+        (b"\x93NUMPY\x01\0".to_vec(), Err("an array of NumPy")),
+        (b"GGUF\x03\0\0\0".to_vec(), Err("a GGUF file, which holds weights but no graph")),
+        (b"\x80\x04\x95\x05".to_vec(), Err(PICKLE)),
+        (b"node {\n  calculator: \"x\"\n}\n".to_vec(), Err("text")),
         (b"node {\n  name: \"x\"\n  op: \"Relu\"\n}\n".to_vec(), Err(GRAPH_TEXT)),
         (b"\0\x01\x02\xff".to_vec(), Err("a file of an unknown kind that begins with the bytes 00 01 02 ff")),
     ];
@@ -196,6 +213,12 @@ fn a_folder_with_a_saved_model_is_told_to_be_frozen() {
     std::fs::create_dir(folder.path().join("variables")).unwrap();
     std::fs::write(folder.path().join("saved_model.pb"), b"\x08\x01\x12\x02\x0a\0").unwrap();
     assert_eq!(Source::at(folder.path()).unwrap().to_string(), SAVED_MODEL);
+    let refused = open(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains(SAVED_MODEL), "{refused}");
+    // A raw directory that can't be used is the one that is meant.
+    std::fs::create_dir_all(folder.path().join("PROF_1/device_0/data")).unwrap();
+    let refused = open(folder.path()).unwrap_err().to_string();
+    assert!(!refused.contains(SAVED_MODEL), "{refused}");
 }
 
 #[test]

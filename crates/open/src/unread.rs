@@ -2,7 +2,7 @@
 //! their place.
 
 /// The begins of files, as the documentation of their kinds has them, and the kinds.
-const BEGINS: [(&[u8], &str); 14] = [
+const BEGINS: [(&[u8], &str); 17] = [
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "a file compressed with Zstandard"),
     (b"\xfd7zXZ\0", "a file compressed with xz"),
@@ -11,8 +11,7 @@ const BEGINS: [(&[u8], &str); 14] = [
     (b"\x89PNG", "an image"),
     (b"%PDF", "a PDF document"),
     (b"version https://git-lfs", "a Git LFS pointer (fetch the file itself with 'git lfs pull')"),
-    // A `SavedModel` begins with its schema's version, which is 1, and with its first `MetaGraphDef`.
-    (b"\x08\x01\x12", SAVED_MODEL),
+    (b"saved_model_schema_version:", SAVED_MODEL),
     (
         b"\x89HDF\r\n\x1a\n",
         "an HDF5 file, perhaps a model of Keras (convert it with tf2onnx, or save it as a frozen graph)",
@@ -20,6 +19,9 @@ const BEGINS: [(&[u8], &str); 14] = [
     (b"\x93NUMPY", "an array of NumPy"),
     (b"GGUF", "a GGUF file, which holds weights but no graph"),
     (b"\x80\x02", PICKLE),
+    (b"\x80\x03", PICKLE),
+    (b"\x80\x04\x95", PICKLE),
+    (b"\x80\x05\x95", PICKLE),
     (b"<", "XML or a web page"),
 ];
 
@@ -31,23 +33,39 @@ const SAVED_MODEL: &str = "a SavedModel of TensorFlow (freeze it into a graph, o
 const PICKLE: &str =
     "a Python pickle, perhaps a checkpoint of PyTorch (export the model with 'torch.onnx.export')";
 
-/// The name of the file in a folder that is a `SavedModel`.
-const OF_SAVED_MODEL: &str = "saved_model.pb";
+/// The names of the file in a folder that is a `SavedModel`.
+const OF_SAVED_MODEL: [&str; 2] = ["saved_model.pb", "saved_model.pbtxt"];
 
 /// A description of a file that begins so; `None` where the kind isn't known.
 pub(crate) fn file(bytes: &[u8]) -> Option<&'static str> {
-    let known = BEGINS.into_iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, kind)| kind);
-    known.or_else(|| {
-        is_graph_text(bytes).then_some(
-            "a graph of TensorFlow as text (write it with 'as_text=False'; opscope reads the binary .pb of a frozen \
-             graph)",
-        )
-    })
+    const GRAPH_TEXT: &str = "a graph of TensorFlow as text (write it with 'as_text=False'; opscope reads the binary .pb of a \
+                              frozen graph)";
+    match BEGINS.into_iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        Some((_, kind)) => Some(kind),
+        None if is_saved_model(bytes) => Some(SAVED_MODEL),
+        None => is_graph_text(bytes).then_some(GRAPH_TEXT),
+    }
 }
 
 /// A description of a folder with files of these names; `None` where the kind isn't known.
 pub(crate) fn folder<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'static str> {
-    names.any(|name| name == OF_SAVED_MODEL).then_some(SAVED_MODEL)
+    names.any(|name| OF_SAVED_MODEL.contains(&name)).then_some(SAVED_MODEL)
+}
+
+/// Whether a `SavedModel` begins here: with its schema's version, which is 1, and `MetaGraphDef`s alone. A model of Core ML,
+/// whose first two fields are alike, has another field behind its description.
+fn is_saved_model(bytes: &[u8]) -> bool {
+    /// The tag of a `MetaGraphDef`.
+    const META_GRAPH: u8 = 0x12;
+    let Some(rest) = bytes.strip_prefix(&[0x08, 0x01, META_GRAPH]) else { return false };
+    let mut length: usize = 0;
+    for (place, byte) in rest.iter().take(5).enumerate() {
+        length |= usize::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return rest.get(place + 1 + length).is_none_or(|tag| *tag == META_GRAPH);
+        }
+    }
+    false
 }
 
 /// Whether a `GraphDef` begins here as text: nodes whose operation is called `op`, which is `op_type` in ONNX and `type` in

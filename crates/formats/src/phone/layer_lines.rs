@@ -1,7 +1,8 @@
 //! ncnn's layers: `Convolution  conv1  0.52ms    | [224, 224, 3 *1] -> [112, 112, 8 *4]  kernel: 3 x 3  stride: 2 x 2`.
 //!
-//! Layers on a GPU (Vulkan) tell their times in µs, and no shapes: `Convolution  conv1  520.00us    |`. Shapes are width, height, channels, and how many channels lie together. A layer that is told once more begins the
-//! next inference. `benchncnn` runs several networks, and tells the name of each in a line behind its inferences.
+//! Shapes are width, height, channels, and how many channels lie together. Layers on a GPU (Vulkan) tell their times in µs,
+//! and no shapes: `Convolution  conv1  520.00us    |`. A layer that is told once more begins the next inference.
+//! `benchncnn` runs several networks, and tells the name of each in a line behind its inferences.
 
 use std::collections::HashSet;
 

@@ -205,7 +205,14 @@ fn settings(line: &str) -> Vec<(String, String)> {
 fn set_common(trace: &mut Trace, runs: &[Run]) {
     let Some(first) = runs.first() else { return };
     let are_common = |(key, value): &&(String, String)| runs.iter().all(|run| run.value(key) == Some(value));
-    first.settings.iter().filter(are_common).for_each(|(key, value)| set(trace, key, value));
+    // For a GPU MNN's number is a mode.
+    let is_on_gpu = first.value("Forward type").is_some_and(|it| it != "CPU");
+    for (key, value) in first.settings.iter().filter(are_common) {
+        match key.as_str() {
+            "thread" if is_on_gpu => trace.run.remark(key, value),
+            _ => set(trace, key, value),
+        }
+    }
 }
 
 fn set(trace: &mut Trace, key: &str, value: &str) {
@@ -236,6 +243,8 @@ mod tests {
         let trace = read(text, &Stop::default());
         assert_eq!(trace.run.format, Some(ProfileFormat::Mnn));
         assert_eq!((trace.run.summed_runs, trace.run.threads), (Some(10), Some(4)));
+        let of_gpu = String::from_utf8_lossy(text).replace("CPU** thread=4", "OpenCL** thread=68");
+        assert_eq!(read(of_gpu.as_bytes(), &Stop::default()).run.threads, None, "a mode");
         let device = trace.devices.iter().next().expect("a device").1;
         assert_eq!(trace.strings.get(device.name), "MNN");
         assert_eq!(trace.figures.value(), [6_980_000.0, 7_320_000.0, 8_100_000.0]);

@@ -44,6 +44,8 @@ impl Counted {
         object(scanner, |scanner, member| match member {
             b"dispatch_data" => object(scanner, |scanner, member| record_member(scanner, member, &mut row)),
             b"records" => each(scanner, |scanner| self.value(scanner)),
+            // Versions from ROCm 7 on tell the program's stream beside the kernel.
+            b"stream_id" => record_member(scanner, member, &mut row),
             _ => scanner.skip().map(drop),
         })?;
         self.kernels.push((row, first..self.values.len()));
@@ -67,14 +69,14 @@ impl Counted {
     }
 
     /// The values of a kernel by the names of its counters, whose parts are added up, in the order of the names; counts
-    /// those without a number or a name.
+    /// those without a number or a name, which are left out.
     pub fn of(&self, agent: u64, values: Range<usize>, lost: &mut Unread) -> BTreeMap<&str, f64> {
         let mut sums = BTreeMap::new();
         for &(counter, value) in &self.values[values] {
             match self.name(counter, agent) {
                 Some(name) if value.is_finite() => *sums.entry(name).or_default() += value,
                 Some(_) => lost.no_number += 1,
-                None => lost.unnamed += 1,
+                None => lost.placeless += 1,
             }
         }
         sums

@@ -9,15 +9,15 @@
 //!   counters[].id.handle, .agent_id.handle, .name
 //!   buffer_records.kernel_dispatch · memory_copy · hip_api · hsa_api · rccl_api · marker_api
 //!   callback_records.counter_collection[].dispatch_data           a kernel, as in kernel_dispatch
-//!                                       .records[].counter_id.handle, .value
+//!                                       .records[].counter_id.handle, .value · .stream_id.handle
 //! ```
 //!
 //! Records name kernels, agents and calls by numbers that may be told behind them, so they are kept as rows until all
 //! is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, TaskId, Trace};
+use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, TaskId, TimeBasis, Trace};
 
 use super::agents::{Agent, Listed};
 use super::counted::Counted;
@@ -104,6 +104,8 @@ pub(super) struct Unread {
     without_time: u64,
     backwards: u64,
     pub no_number: u64,
+    /// Values of counters that nothing names.
+    pub placeless: u64,
 }
 
 impl Unread {
@@ -127,6 +129,7 @@ impl Unread {
         trace.count_loss(LossKind::RecordWithoutTime, self.without_time, TOOL);
         trace.count_loss(LossKind::RecordEndsBeforeStart, self.backwards, TOOL);
         trace.count_loss(LossKind::MeasureNoNumber, self.no_number, TOOL);
+        trace.count_loss(LossKind::PlacelessRecord, self.placeless, "values of counters without a name");
     }
 }
 
@@ -262,13 +265,15 @@ impl Process {
         reader.name_process(number, self.pid.to_string());
         reader.list_agents(&self.list());
         self.enter_calls(reader, number, &mut lost);
+        let mut refused = BTreeSet::new();
         for record in &self.dispatches {
-            if let Some(span) = lost.span(record) {
-                self.enter_kernel(reader, record, span, number, &mut lost);
+            match lost.span(record) {
+                Some(span) => drop(self.enter_kernel(reader, record, span, number, &mut lost)),
+                None => refused.extend(record.dispatch),
             }
         }
         self.enter_copies(reader, number, &mut lost);
-        self.enter_counters(reader, number, &mut lost);
+        self.enter_counters(reader, number, &refused, &mut lost);
         lost.count(&mut reader.trace);
         for (name, count) in self.placeless {
             reader.trace.count_loss(LossKind::PlacelessRecord, count, &name);
@@ -336,13 +341,17 @@ impl Process {
     }
 
     /// Gives kernels what was counted while they ran. Where kernels weren't traced by themselves, those that were counted
-    /// are all that is known of them.
-    fn enter_counters(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
+    /// are all that is known of them. `refused` has the numbers of traced kernels that can't be.
+    fn enter_counters(&self, reader: &mut Reader, number: u32, refused: &BTreeSet<u64>, lost: &mut Unread) {
+        let are_untimed = self.are_untimed(reader);
         let mut readings = Vec::new();
         for (record, values) in self.counted.kernels() {
+            if record.dispatch.is_some_and(|dispatch| refused.contains(&dispatch)) {
+                continue;
+            }
             let known = reader.kernel(number, record.dispatch, record.correlation);
             let task = known.or_else(|| {
-                let span = lost.span(record)?;
+                let span = if are_untimed { Default::default() } else { lost.span(record)? };
                 Some(self.enter_kernel(reader, record, span, number, lost))
             });
             let Some(task) = task else { continue };
@@ -351,6 +360,21 @@ impl Process {
             }
         }
         reader.push_readings(readings);
+    }
+
+    /// Whether kernels are known by their counters alone, of which ROCm 6.2 tells no times: no time of the profile is one
+    /// then.
+    fn are_untimed(&self, reader: &mut Reader) -> bool {
+        let mut kernels = self.counted.kernels().map(|(record, _)| record).peekable();
+        let layer_times = &mut reader.trace.run.layer_times;
+        let is_first = reader.trace.tasks.is_empty() || *layer_times == TimeBasis::Untold;
+        let are_untimed = is_first
+            && kernels.peek().is_some()
+            && kernels.all(|record| record.start.is_none() && record.end.is_none());
+        if are_untimed {
+            *layer_times = TimeBasis::Untold;
+        }
+        are_untimed
     }
 
     fn agent_of(&self, handle: u64) -> Option<Agent> {

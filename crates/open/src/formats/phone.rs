@@ -13,7 +13,7 @@ pub static LAYERS: Format = Format {
     about: Some(&About {
         kind: FormatKind::Profile,
         from: "programs of ncnn that is built with NCNN_BENCHMARK, whose standard error is kept",
-        reads: "each execution of each layer with its time, shapes and kernel, by inference",
+        reads: "each execution of each layer with its time, and on a CPU shapes and kernel, by inference",
         written_by: None,
         lacks: "when a layer ran: no timeline is drawn; element types",
         tried: Tried::PublicLayout,

@@ -206,12 +206,12 @@ impl Event {
 /// of CUDA.
 fn level_of(class: Option<i64>) -> ApiLevel {
     match class {
-        // CUDA's runtime, driver and any other of its interfaces.
-        None | Some(0 | 1 | 26) => ApiLevel::Runtime,
+        // CUDA's runtime and driver, that of EGL, and any other of its interfaces.
+        None | Some(0 | 1 | 13 | 26) => ApiLevel::Runtime,
         // The operating system.
         Some(27 | 31 | 32) => ApiLevel::System,
         // cuDNN and cuBLAS.
-        Some(28 | 29) => ApiLevel::Node,
+        Some(28 | 29 | 33..=36) => ApiLevel::Node,
         Some(_) => ApiLevel::Other,
     }
 }

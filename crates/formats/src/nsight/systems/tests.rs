@@ -129,6 +129,23 @@ fn lines_of_json_make_the_same_as_a_database() {
 }
 
 #[test]
+fn calls_in_lines_are_of_the_level_of_their_class() {
+    let line = |(id, class): (usize, &str)| {
+        format!(
+            "{{\"Type\":48,\"TraceProcessEvent\":{{\"startNs\":\"{id}\",\"endNs\":\"{id}9\",\"correlationId\":{id}{class}}}}}\n"
+        )
+    };
+    let classes = ["", "0", "1", "13", "26", "27", "31", "28", "29", "33", "36", "78"];
+    let told = classes
+        .map(|class| if class.is_empty() { String::new() } else { format!(",\"eventClass\":{class}") });
+    let text: String = told.iter().enumerate().map(|(id, class)| line((id + 1, class))).collect();
+    let trace = super::read_lines(text.as_bytes(), &Stop::default()).unwrap();
+    let [cuda, system, libraries] = [ApiLevel::Runtime, ApiLevel::System, ApiLevel::Node];
+    let expected = [&[cuda; 5][..], &[system; 2], &[libraries; 4], &[ApiLevel::Other]].concat();
+    assert_eq!(trace.api_calls.level(), expected);
+}
+
+#[test]
 fn ranges_have_their_text_their_domain_and_their_kind() {
     let trace = read(&format!(
         "{TEXTS}
