@@ -53,6 +53,9 @@ const NEAR: f64 = 0.1;
 /// How many absent members of a collective are looked at.
 const MOST_MISSING: usize = 64;
 
+/// How many collectives, of which an absent member has none, are passed back over to one that it has.
+const MOST_BACK: usize = 8;
+
 impl Absent {
     /// Finds the absent, by typical transfers of all collectives and typical work before all recorded parts.
     pub fn find(run: &Run, typical: Typical<'_>) -> Self {
@@ -150,11 +153,18 @@ impl Absent {
             let between = first.kind.is_between_two();
             let recorded =
                 |rank: u32| run.parts_of(instance).iter().any(|part| number_of(run, *part) == rank);
+            let own_kind = |rank: u32| {
+                let own = run.events_of(instance).find(|part| run.ranks[part.rank as usize].number == rank);
+                own.map_or(first.kind, |part| part.kind)
+            };
             let lacks = lacking.get(&(index as u32));
             for member in members {
-                let takes_part = !between || lacks.is_some_and(|it| it.contains(member)) || recorded(*member);
+                let is_recorded = recorded(*member);
+                let takes_part = !between || is_recorded || lacks.is_some_and(|it| it.contains(member));
                 if takes_part && let Some(history) = histories.get_mut(member) {
-                    history.push(ended);
+                    // The other side of a send receives.
+                    let kind = if is_recorded { own_kind(*member) } else { other_side(first.kind) };
+                    history.push(Ended { kind: (ended.kind.0, kind), ..ended });
                 }
             }
         }
@@ -264,17 +274,25 @@ impl Others<'_> {
         };
         let told = recorded.iter().copied().filter(|part| self.typical.segments[*part as usize].is_finite());
         let like = told.filter(|part| run.events[*part as usize].pred.is_some()).max_by_key(ties)?;
-        let part = run.events[like as usize].pred?;
-        let pred = &run.events[part as usize];
-        let kind = (run.groups[pred.group as usize].role, pred.kind);
-        let segment_ns = self.typical.segments[like as usize];
-        let Some(history) = self.by_kind[&member].get(&kind) else {
-            // Collectives among absent members nobody recorded; the nearest had the same at about that time.
-            let usual = Usual { part, end: pred.end(), segment_ns, is_of_like: true };
-            return (usual.end < begin).then_some(usual);
-        };
-        let after = nearest(history, pred.end(), begin)?;
-        Some(Usual { part: after.part, end: after.end, segment_ns, is_of_like: false })
+        let (mut part, mut segment_ns) = (like, 0.0);
+        for _ in 0..MOST_BACK {
+            segment_ns += Some(self.typical.segments[part as usize]).filter(|it| it.is_finite())?;
+            part = run.events[part as usize].pred?;
+            let pred = &run.events[part as usize];
+            let kind = (run.groups[pred.group as usize].role, pred.kind);
+            if let Some(history) = self.by_kind[&member].get(&kind) {
+                let after = nearest(history, pred.end(), begin)?;
+                return Some(Usual { part: after.part, end: after.end, segment_ns, is_of_like: false });
+            }
+            if pred.kind.is_between_two() {
+                // Exchanges of absent members nobody recorded; the nearest got theirs at about that time.
+                let usual = Usual { part, end: pred.end(), segment_ns, is_of_like: true };
+                return (usual.end < begin).then_some(usual);
+            }
+            // Among absent members the same went on as among these.
+            segment_ns += (pred.end() - self.run.instances[pred.instance as usize].begin).max(0.0);
+        }
+        None
     }
 }
 
@@ -294,6 +312,15 @@ impl Others<'_> {
             }
         }
         resumed
+    }
+}
+
+/// The operation of whoever takes part in one on the other side of a pair.
+fn other_side(kind: CollectiveType) -> CollectiveType {
+    match kind {
+        CollectiveType::Send => CollectiveType::Receive,
+        CollectiveType::Receive => CollectiveType::Send,
+        both => both,
     }
 }
 

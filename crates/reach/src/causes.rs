@@ -435,17 +435,31 @@ fn is_slow(times: f64) -> bool {
 /// Of two ranks one is quicker where the other is slow. An operator with more or fewer rows than on peers tells nothing
 /// of it.
 fn pace(all: &[Compared]) -> f64 {
+    weighted_pace(&computing(all).map(|(it, times)| (times, it.total_ns)).collect::<Vec<_>>())
+}
+
+/// The same of how many times as long operators take, each with its time: the middle of those that are slower, or quicker,
+/// by their time.
+fn weighted_pace(computing: &[(f64, f64)]) -> f64 {
     const NEARLY_ALL: f64 = 0.8;
-    let computing: Vec<(&Compared, f64)> = computing(all).collect();
-    let time = |is_counted: &dyn Fn(f64) -> bool| -> f64 {
-        let counted = computing.iter().filter(|(_, times)| is_counted(*times));
-        counted.map(|(it, _)| it.total_ns).sum()
+    let time = |operators: &[(f64, f64)]| operators.iter().map(|(_, time)| time).sum::<f64>();
+    let all = time(computing);
+    let of_side = |is_meant: &dyn Fn(f64) -> bool| -> Option<f64> {
+        let mut side: Vec<(f64, f64)> =
+            computing.iter().copied().filter(|(times, _)| is_meant(*times)).collect();
+        let of_side = time(&side);
+        if all <= 0.0 || of_side < NEARLY_ALL * all {
+            return None;
+        }
+        side.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut until = 0.0;
+        let is_middle = |(_, time): &&(f64, f64)| {
+            until += time;
+            2.0 * until >= of_side
+        };
+        side.iter().find(is_middle).map(|(times, _)| *times)
     };
-    let all = time(&|_| true);
-    let is_uniform = all > 0.0
-        && (time(&is_slow) >= NEARLY_ALL * all || time(&|times| is_slow(1.0 / times)) >= NEARLY_ALL * all);
-    let middle = || median(&mut computing.iter().map(|(_, times)| *times).collect::<Vec<_>>());
-    if is_uniform { middle() } else { 1.0 }
+    of_side(&is_slow).or_else(|| of_side(&|times| is_slow(1.0 / times))).unwrap_or(1.0)
 }
 
 /// Whether enough operators have as much to do as on peers to tell how long others would take: where nearly all have more
@@ -724,6 +738,16 @@ mod tests {
         let by_device = own - of_peers - by_amount;
         assert!((by_amount - 13.5).abs() < 1e-9 && (by_device - 4.0).abs() < 1e-9, "{by_amount} {by_device}");
         assert_eq!(super::by_amount(22.0, of_peers, 1.0), 12.0);
+    }
+
+    #[test]
+    fn the_pace_of_a_device_is_that_of_most_of_its_time_and_not_of_most_operators() {
+        let of_memory = [(0.99, 1.0); 9];
+        let slow = [(1.24, 20.0), (1.25, 30.0), (1.26, 20.0)];
+        assert_eq!(weighted_pace(&[&of_memory[..], &slow].concat()), 1.25);
+        assert_eq!(weighted_pace(&[&[(1.02, 1.0); 5][..], &[(0.8, 30.0)]].concat()), 0.8);
+        assert_eq!(weighted_pace(&[(1.3, 7.0), (1.0, 3.0)]), 1.0);
+        assert_eq!(weighted_pace(&[]), 1.0);
     }
 
     #[test]

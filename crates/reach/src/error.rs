@@ -32,8 +32,8 @@ pub enum ReachError {
     /// Collections were found, but no rank has a collective that another has.
     #[error(
         "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
-         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above; opscope \
-         cluster info tells what is there, and opscope cluster summary where steps go{why}"
+         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above{why}; \
+         opscope cluster info tells what is there, and opscope cluster summary where steps go"
     )]
     NothingMatched {
         /// How many ranks were read.
@@ -332,7 +332,9 @@ impl LossReason {
                  may be wrong"
             }
             Self::OtherTime => "recorded at another time than the others on its host; left out",
-            Self::BetweenSteps => "time lies between steps, and counts as none of theirs",
+            Self::BetweenSteps => {
+                "time lies before steps, since the end of the one before, and counts as none of theirs"
+            }
             Self::CutStep => "has less than half of the collectives that others have; left out for this rank",
             Self::LacksCollectives => {
                 "lacks some of the collectives that others have in it; left out for this rank"

@@ -459,7 +459,7 @@ pub fn survey_profiles(
     let mut trial = suspects::Trial::new(&run, &peers);
     let mut costs = suspects::find(&run, &peers, &trial);
     losses.extend(steps_apart(&run, costs.step_ns));
-    losses.extend(between_steps(trial.time_between_steps(), &costs));
+    losses.extend(between_steps(&trial.times_between_steps(), costs.step_ns));
     progress(Stage::Explaining);
     let lost = Mutex::default();
     let operators = |rank: usize| profiles.operators(rank, &lost);
@@ -541,14 +541,19 @@ fn steps_apart(run: &Run, step_ns: f64) -> Option<Loss> {
         .then(|| loss().because(format!("{:.1} ms, and {:.1} ms long", step_ns / 1e6, longest / 1e6)))
 }
 
-/// A loss where much time lies between steps, such as steps that weren't recorded; it is given in nanoseconds, with the number
-/// of steps before which it lies.
-fn between_steps((count, time_ns): (usize, f64), costs: &Costs) -> Option<Loss> {
-    /// The share of all steps from which on it is worth a word.
-    const WORTH: f64 = 0.02;
-    let of_steps: f64 = costs.by_step_ns.iter().sum();
-    let loss = || Loss::new(None, "steps", LossReason::BetweenSteps, count as u64);
-    (time_ns > WORTH * of_steps).then(|| loss().because(format!("{:.1} ms", time_ns / 1e6)))
+/// A loss where much time lies before steps, such as steps that weren't recorded. It is given in nanoseconds.
+fn between_steps(times: &[(i32, f64)], step_ns: f64) -> Option<Loss> {
+    /// The share of a step from which on it is worth a word.
+    const WORTH: f64 = 0.05;
+    let worth: Vec<(i32, f64)> = times.iter().copied().filter(|(_, time)| *time > WORTH * step_ns).collect();
+    let (first, _) = worth.first()?;
+    let source = match worth.len() {
+        1 => format!("step {first}"),
+        count => format!("{count} steps from {first} on"),
+    };
+    let in_all: f64 = worth.iter().map(|(_, time)| time).sum();
+    let loss = Loss::new(None, source, LossReason::BetweenSteps, worth.len() as u64);
+    Some(loss.because(format!("{:.1} ms", in_all / 1e6)))
 }
 
 /// A loss for each rank that has collectives and no operators: where others have some, and where nothing tells what it

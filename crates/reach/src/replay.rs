@@ -4,7 +4,7 @@
 //! begins when the last part has arrived, of members that weren't recorded when they are taken to have come. Unchanged, that gives the measured times. With a rank's work or a group's
 //! transfers as short as is typical of their peers, it gives the time that the run would have taken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use opscope_columns::Column;
@@ -76,10 +76,17 @@ impl Scenario {
             ranks: self.ranks.and(&other.ranks),
             groups: self.groups.and(&other.groups),
             links: self.links.and(&other.links),
-            moved: [&self.moved[..], &other.moved[..]].concat(),
+            moved: both_moved(&self.moved, &other.moved),
             raised: if self.raised.is_empty() { other.raised.clone() } else { self.raised.clone() },
         }
     }
+}
+
+/// The work that is moved in either of two changes: a rank and its host leave the same.
+fn both_moved(one: &[Moved], other: &[Moved]) -> Vec<Moved> {
+    let key = |it: &Moved| (it.event, it.more_ns.to_bits());
+    let known: BTreeSet<(u32, u64)> = one.iter().map(key).collect();
+    one.iter().chain(other.iter().filter(|it| !known.contains(&key(it)))).copied().collect()
 }
 
 /// Work before a part in a collective that there is more of, if work were spread otherwise over the ranks.

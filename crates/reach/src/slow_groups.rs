@@ -19,11 +19,11 @@ const APART: f64 = 1.3;
 /// How far ratios may differ, as a share.
 const ALIKE: f64 = 0.1;
 
-/// The fewest transfers of a kind that tell its ratio by their lower quartile. Fewer do beside such a kind, where they are
-/// alike themselves.
+/// The fewest transfers of a kind that tell its ratio by their lower quartile. Where only one kind has so many, fewer do
+/// beside it that are alike themselves.
 const FEWEST: usize = 3;
 
-/// The groups with an absent member of which every kind of transfer takes the same multiple of what is typical of it, by
+/// The groups with an absent member of which every kind of transfer that tells takes the same multiple of what is typical of it, by
 /// their indices, and that multiple.
 pub fn find(run: &Run, classes: &[TailClass], typical: &[f64]) -> BTreeMap<u32, f64> {
     let mut kinds: BTreeMap<u32, BTreeMap<TailClass, Vec<(f64, f64)>>> = BTreeMap::new();
@@ -46,16 +46,23 @@ fn ratio(kinds: &BTreeMap<TailClass, Vec<(f64, f64)>>) -> Option<f64> {
         let (typical, ratios): (Vec<f64>, Vec<f64>) = all.iter().copied().unzip();
         (lower_quartile(typical), lower_quartile(ratios))
     };
-    let are_told = |all: &&Vec<(f64, f64)>| {
+    let has_enough = |all: &&Vec<(f64, f64)>| all.len() >= FEWEST;
+    let is_plain = |all: &&Vec<(f64, f64)>| {
         let (least, most) = range(all.iter().map(|(_, ratio)| *ratio));
-        all.len() >= FEWEST || are_alike(least, most)
+        has_enough(all) || are_alike(least, most)
     };
-    let told: Vec<(f64, f64)> = kinds.values().filter(are_told).map(|all| of_kind(&all)).collect();
-    let (shortest, longest) = range(told.iter().map(|(typical, _)| *typical));
+    let enough = kinds.values().filter(has_enough).count();
+    let told = kinds.values().filter(|all| if enough > 1 { has_enough(all) } else { is_plain(all) });
+    let told: Vec<(f64, f64)> = told.map(|all| of_kind(&all)).collect();
+    let by_length = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
+    let (shortest, longest) = (told.iter().min_by(by_length)?, told.iter().max_by(by_length)?);
     let (least, most) = range(told.iter().map(|(_, ratio)| *ratio));
-    let is_enough = kinds.values().any(|all| all.len() >= FEWEST);
-    let is_one = longest > APART * shortest && least > SLOW && are_alike(least, most);
-    (is_enough && is_one).then_some(least)
+    let times = longest.0 / shortest.0;
+    // Whoever is late by some time makes all transfers longer by as much.
+    let excess = |(typical, ratio): &(f64, f64)| (ratio - 1.0) * typical;
+    let grows = excess(longest) > times.sqrt() * excess(shortest);
+    let is_one = times > APART && least > SLOW && are_alike(least, most) && grows;
+    (enough > 0 && is_one).then_some(least)
 }
 
 /// The least and the most of values.

@@ -2,7 +2,8 @@
 //!
 //! A step takes from the end of the one before to its own. The first that was recorded begins when the last rank begins
 //! it: within a run the stages of a pipeline begin at different times, each when its own step before has ended, and that
-//! step ended with the last of them. Time that ranks' profiles leave between two steps is of neither.
+//! step ended with the last of them. It is as long as most ranks have it at least. Time that ranks' profiles leave between
+//! two steps is of neither.
 
 use crate::clocks::median;
 use crate::replay::StepEnds;
@@ -22,15 +23,11 @@ impl StepLengths {
     pub fn of(run: &Run) -> Self {
         let steps = run.steps();
         let ends = measured_ends(run, &steps);
-        let (Some(first), Some(end)) = (steps.first(), ends.first()) else {
-            return Self { begin: 0.0, between: Vec::new() };
-        };
-        let mut between = vec![0.0; steps.len()];
-        for (place, pair) in steps.windows(2).enumerate() {
-            let apart = (ends[place + 1] - ends[place]).max(0.0);
-            between[place + 1] = time_between(run, [pair[0], pair[1]]).clamp(0.0, apart);
+        let mut between = times_between(run, &steps);
+        for (place, between) in between.iter_mut().enumerate().skip(1) {
+            *between = between.clamp(0.0, (ends[place] - ends[place - 1]).max(0.0));
         }
-        Self { begin: begin(run, *first, *end), between }
+        Self { begin: begin(run, &steps, &ends), between }
     }
 
     /// The lengths of steps that end at these times, in nanoseconds.
@@ -54,10 +51,9 @@ impl StepLengths {
         self.between.get(place).copied().unwrap_or(0.0)
     }
 
-    /// How many steps have time before them that is of none, and how much that is in all, in nanoseconds.
-    pub fn gaps(&self) -> (usize, f64) {
-        let gaps = || self.between.iter().filter(|it| **it > 0.0);
-        (gaps().count(), gaps().sum())
+    /// The places of steps that have time before them that is of none, each with that time in nanoseconds.
+    pub fn gaps(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.between.iter().copied().enumerate().filter(|(_, between)| *between > 0.0)
     }
 }
 
@@ -75,16 +71,21 @@ pub fn measured_ends(run: &Run, steps: &[i32]) -> StepEnds {
     ends
 }
 
-/// The begin of the first step, which ends at a time. Where ranks were launched one after the other, most of them had begun
-/// before the last did, and waited for it.
-fn begin(run: &Run, first: i32, end: f64) -> f64 {
-    let has_it = |rank: &&Rank| rank.steps.first().is_some_and(|step| step.step == first);
-    let begins = run.ranks.iter().filter(has_it).filter_map(|rank| begin_of(run, rank));
-    let latest = begins.fold(f64::MIN, f64::max);
-    let mut durations: Vec<f64> =
-        run.ranks.iter().filter(has_it).map(|rank| rank.steps[0].duration_ns as f64).collect();
-    let by_length = end - median(&mut durations);
-    if latest == f64::MIN { by_length } else { latest.min(by_length) }
+/// The begin of the first step. Where ranks were launched one after the other, most of them had begun before the last
+/// did, and waited for it.
+fn begin(run: &Run, steps: &[i32], ends: &StepEnds) -> f64 {
+    let Some(first) = steps.first() else { return 0.0 };
+    let have_it =
+        || run.ranks.iter().filter(|rank| rank.steps.first().is_some_and(|step| step.step == *first));
+    let latest = have_it().filter_map(|rank| begin_of(run, rank)).max_by(f64::total_cmp);
+    // Nothing tells the end of a step in which no rank communicates; those before one that is told last as long, too.
+    let Some(known) = ends.iter().position(|end| *end != f64::MIN) else { return latest.unwrap_or(0.0) };
+    let length = |rank: &Rank| -> f64 {
+        let until = rank.steps.iter().take_while(|step| step.step <= steps[known]);
+        until.map(|step| step.duration_ns as f64).sum()
+    };
+    let by_length = ends[known] - median(&mut have_it().map(length).collect::<Vec<f64>>());
+    latest.map_or(by_length, |latest| latest.min(by_length))
 }
 
 /// When a rank began its first step, on the common clock.
@@ -94,13 +95,23 @@ fn begin_of(run: &Run, rank: &Rank) -> Option<f64> {
     Some(first.start - (first.start_ns - step) as f64)
 }
 
-/// The time from the end of a step to the begin of the next, as most ranks' profiles have it, in nanoseconds.
-fn time_between(run: &Run, [one, next]: [i32; 2]) -> f64 {
-    let of_rank = |rank: &Rank| {
-        let pair = rank.steps.windows(2).find(|pair| pair[0].step == one && pair[1].step == next)?;
-        let end = pair[0].start_ns?.saturating_add(pair[0].duration_ns);
-        Some(pair[1].start_ns?.saturating_sub(end) as f64)
-    };
-    let told = run.ranks.iter().filter(|rank| rank.origin == StepsOrigin::Profile);
-    median(&mut told.filter_map(of_rank).collect::<Vec<f64>>())
+/// The time before each step since the end of the one before, as most ranks' profiles have it, in nanoseconds.
+fn times_between(run: &Run, steps: &[i32]) -> Vec<f64> {
+    let mut told: Vec<Vec<f64>> = vec![Vec::new(); steps.len()];
+    for rank in run.ranks.iter().filter(|rank| rank.origin == StepsOrigin::Profile) {
+        for pair in rank.steps.windows(2) {
+            let (Ok(one), Ok(next)) =
+                (steps.binary_search(&pair[0].step), steps.binary_search(&pair[1].step))
+            else {
+                continue;
+            };
+            if let (Some(begin), Some(end)) = (pair[0].start_ns, pair[1].start_ns)
+                && next == one + 1
+            {
+                let until = begin.saturating_add(pair[0].duration_ns);
+                told[next].push(end.saturating_sub(until) as f64);
+            }
+        }
+    }
+    told.iter_mut().map(|times| median(times)).collect()
 }

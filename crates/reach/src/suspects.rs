@@ -234,9 +234,9 @@ impl<'r> Trial<'r> {
         Self { run, peers, lengths, steps, unchanged, healthy, replay_error, least, left, raised }
     }
 
-    /// How many steps have time before them that is of none, and how much in all, in nanoseconds.
-    pub fn time_between_steps(&self) -> (usize, f64) {
-        self.lengths.gaps()
+    /// The steps that have time before them that is of none, each with that time in nanoseconds.
+    pub fn times_between_steps(&self) -> Vec<(i32, f64)> {
+        self.lengths.gaps().map(|(place, time_ns)| (self.steps[place], time_ns)).collect()
     }
 
     /// Takes for healthy from now on a run in which others have the tokens that some ranks have too many of: peers that

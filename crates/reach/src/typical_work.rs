@@ -89,7 +89,7 @@ pub fn raised(run: &Run, slot: &[u32], is_alike: &[bool], changes: &NumberMap<u3
     let changed: NumberSet<u32> = changes.keys().map(|index| slot[*index as usize]).collect();
     let place = |index: &u32| (slot[*index as usize], run.events[*index as usize].step);
     let counts = |index: &u32| is_alike[*index as usize] && changed.contains(&slot[*index as usize]);
-    let mut events: Vec<u32> = (0..run.events.len() as u32).filter(counts).collect();
+    let mut events: Column<u32> = (0..run.events.len() as u32).filter(counts).collect();
     events.sort_unstable_by_key(|index| (place(index), *index));
     let measured = |index: &u32| run.events[*index as usize].segment_ns as f64;
     let otherwise = |index: &u32| measured(index) + changes.get(index).copied().unwrap_or(0.0);

@@ -70,10 +70,10 @@ fn uncompared(findings: &Findings) -> String {
 fn slow_classes(findings: &Findings) -> String {
     let line = |it: SlowClass| {
         say!(
-            "Ranks {} run their AI Cores at {:.0} MHz, and others at {:.0}. None of those does the same work, so that what \
-             it costs isn't known.\n",
-            listed(&it.ranks),
+            "AI Cores at {:.0} MHz on ranks {}, where others have {:.0}: none of those does the same work, so that what it \
+             costs isn't known.\n",
             it.mhz,
+            listed(&it.ranks),
             it.others_mhz
         )
     };

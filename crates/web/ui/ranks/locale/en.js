@@ -217,7 +217,7 @@ export const en = {
   loss_own_clock: "ranks whose clock is apart from that of the others on a host of this name; taken for another host",
   loss_steps_of_others: "steps as the ranks have them with which it shares collectives",
   loss_steps_apart: "steps end much farther apart than they are long; costs may be wrong",
-  loss_between_steps: "time lies between steps, and counts as none of theirs",
+  loss_between_steps: "time lies before steps, since the end of the one before, and counts as none of theirs",
   loss_other_time: "recorded at another time than the others on its host; left out",
   loss_cut_step: "has less than half of the collectives that others have; left out for this rank",
   loss_lacks_collectives: "lacks some of the collectives that others have in it; left out for this rank",

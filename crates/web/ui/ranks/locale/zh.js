@@ -217,7 +217,7 @@ export const zh = {
   loss_own_clock: "时钟与同名主机上其他 rank 不一致的 rank；当作另一台主机",
   loss_steps_of_others: "step 取自与其共同参与集合通信的其他 rank",
   loss_steps_apart: "各 step 结束时刻的间隔远大于 step 时长；代价可能有误",
-  loss_between_steps: "各 step 之间另有时间，不计入任何 step",
+  loss_between_steps: "step 之前（自上一 step 结束起）另有时间，不计入任何 step",
   loss_other_time: "与同一主机上的其他 rank 不是同一时间采集；不计入",
   loss_cut_step: "集合通信不足其他 rank 的一半；该 rank 不计入此 step",
   loss_lacks_collectives: "缺少其他 rank 在此 step 中的部分集合通信；该 rank 不计入此 step",
