@@ -335,7 +335,7 @@ fn one_of_each_rank(mut found: Vec<Found>, losses: &mut Vec<Loss>) -> Result<Cho
     // A start that was aborted leaves a folder in which nothing is, not even a rank's number: it is no further rank.
     if found.iter().any(|it| !it.outputs.is_empty()) {
         found.retain(|it| {
-            // What can't be read is no start that was aborted.
+            // A folder that can't be read is no start that was aborted.
             let is_kept = it.rank.is_some() || !it.outputs.is_empty() || !it.losses.is_empty();
             if !is_kept {
                 losses.push(Loss::new(None, it.folder.display().to_string(), LossReason::EmptyFolder, 1));
