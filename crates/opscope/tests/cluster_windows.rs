@@ -239,8 +239,8 @@ fn most_ranks_of_the_run_tell_which_time_is_meant_also_where_those_of_a_host_wer
     keep_steps(&place, &run, is_old, &[10, 11]);
     let answer = asked(&place, &run);
     let told = answer["losses"].as_array().unwrap().iter().filter(|it| it["kind"] == "other_time");
-    let ranks: Vec<u64> = told.map(|it| it["rank"].as_u64().unwrap()).collect();
-    assert_eq!(ranks, [8, 9, 10, 11, 12]);
+    let told: Vec<&str> = told.map(|it| it["scope"].as_str().unwrap()).collect();
+    assert_eq!(told, ["rank 8", "rank 9", "rank 10", "rank 11", "rank 12"]);
     assert_eq!(named(&answer), []);
 }
 
