@@ -200,7 +200,11 @@ fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
         place.done(&["cluster", &folder, "--json"]).json(),
         place.done(&["cluster", "less", "--json"]).json(),
     );
-    assert_eq!((&all["step_ns"], &all["reachable_ns"]), (&less["step_ns"], &less["reachable_ns"]));
+    assert_eq!(all["step_ns"], less["step_ns"]);
+    // Without operators nobody knows who would have the tokens that one has too many of.
+    let reachable = |it: &Value| it["reachable_ns"].as_f64().unwrap();
+    let (of_all, of_less) = (reachable(&all), reachable(&less));
+    assert!((of_all - of_less).abs() < 0.01 * of_all, "{of_all} and {of_less}");
     let suspects = |it: &Value| -> Vec<(Value, f64)> {
         let all = it["suspects"].as_array().unwrap().iter();
         all.map(|it| (it["name"].clone(), it["saves_ns"].as_f64().unwrap())).collect()
@@ -208,7 +212,6 @@ fn less_may_be_kept_and_what_it_no_longer_tells_is_said() {
     let (of_all, of_less) = (suspects(&all), suspects(&less));
     assert!(!of_all.is_empty() && of_all.len() == of_less.len(), "{of_all:?} and {of_less:?}");
     for ((who, saves), (same, of_less)) in of_all.iter().zip(&of_less) {
-        // Without operators nobody knows who would have the tokens that one has too many of.
         assert!(
             who == same && (saves - of_less).abs() < 0.01 * saves,
             "{who}: {saves} and {same}: {of_less}"
