@@ -184,7 +184,7 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
             b"\x08\x01\x12\x02\x0a\0\xa2\x1f\0".to_vec(),
             Err("a file of an unknown kind that begins with the bytes 08 01 12 02 0a 00 a2 1f"),
         ),
-        (b"\x89HDF\r\n\x1a\n\0".to_vec(), Err(HDF5)),
+        ([&b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0\x04\0\x10\0"[..], &[0xff; 16]].concat(), Err(HDF5)),
         (b"\x93NUMPY\x01\0".to_vec(), Err("an array of NumPy")),
         (b"GGUF\x03\0\0\0".to_vec(), Err("a GGUF file, which holds weights but no graph")),
         (b"\x80\x04\x95\x05".to_vec(), Err(PICKLE)),
