@@ -22,7 +22,14 @@ pub fn turned_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     if matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
         return None;
     }
-    (other_encoding(line) == Some(GBK)).then_some(GB18030)
+    (other_encoding(line) == Some(GBK) && !has_control(bytes)).then_some(GB18030)
+}
+
+/// Whether a begin has control characters, which no text has: signatures such as those of PNG and HDF5 look like a letter
+/// in their first line.
+fn has_control(bytes: &[u8]) -> bool {
+    const LOOKED_AT: usize = 64;
+    bytes.iter().take(LOOKED_AT).any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
 }
 
 /// Text in an encoding that is turned, as UTF-8 without a mark; whatever is no letter becomes U+FFFD. `None` if it
@@ -87,6 +94,13 @@ mod tests {
     fn utf16(text: &str, low_first: bool) -> Vec<u8> {
         let bytes = |unit: u16| if low_first { unit.to_le_bytes() } else { unit.to_be_bytes() };
         std::iter::once(0xFEFF).chain(text.encode_utf16()).flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn signatures_of_files_that_are_no_text_are_not_turned() {
+        for begin in [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], b"\x89HDF\r\n\x1a\n\0\0\0"] {
+            assert_eq!(to_utf8(begin), None);
+        }
     }
 
     #[test]

@@ -186,6 +186,7 @@ fn every_kind_is_known_by_its_content_compressed_or_not() {
         ),
         ([&b"\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0\x04\0\x10\0"[..], &[0xff; 16]].concat(), Err(HDF5)),
         (b"\x93NUMPY\x01\0".to_vec(), Err("an array of NumPy")),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), Err("an image")),
         (b"GGUF\x03\0\0\0".to_vec(), Err("a GGUF file, which holds weights but no graph")),
         (b"\x80\x04\x95\x05".to_vec(), Err(PICKLE)),
         (b"node {\n  calculator: \"x\"\n}\n".to_vec(), Err("text")),
