@@ -23,6 +23,7 @@
 //! tokens                               what balancing experts costs the ranks that had too few
 //! causes                               why a suspect is slow, by its operators beside its peers'
 //! suspects                             whom to replay without, and what that saves
+//! step_lengths   slow_classes          where steps begin and end; peers that all run at a lower frequency than others
 //! links   account   replay   noise     slow links; where a step goes; the run with other values; chance
 //! peers                                ranks that do the same, and what is typical of them
 //! predecessors   absent                what an event waits for on its peers; when those came that weren't recorded
@@ -30,7 +31,7 @@
 //! slots   typical                      places of collectives in a step; what is typical of values
 //! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
 //! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
-//! foreign_links                        traffic of groups that a rank isn't in
+//! foreign_links   other_times          traffic of groups that a rank isn't in; ranks recorded at another time
 //! clocks   matching   relative         hosts' clocks; which parts belong to one collective; differences of two ranks
 //! run   gathered                       all ranks side by side; the parts of those that were read so far
 //! profiles                             where they are read from: folders, or a set

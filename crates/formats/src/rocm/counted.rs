@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::json::{Record, Unread, each, handle, object, record_member, text};
+use super::json::{Record, each, handle, object, record_member, text};
+use super::lost::Lost;
 use crate::json::{Scanned, Scanner};
 
 /// Counters of hardware while kernels ran. One with several parts, such as one of each shader engine, has a value
@@ -70,7 +71,7 @@ impl Counted {
 
     /// The values of a kernel by the names of its counters, whose parts are added up, in the order of the names; counts
     /// those without a number or a name, which are left out.
-    pub fn of(&self, agent: u64, values: Range<usize>, lost: &mut Unread) -> BTreeMap<&str, f64> {
+    pub fn of(&self, agent: u64, values: Range<usize>, lost: &mut Lost) -> BTreeMap<&str, f64> {
         let mut sums = BTreeMap::new();
         for &(counter, value) in &self.values[values] {
             match self.name(counter, agent) {

@@ -21,6 +21,7 @@ use opscope_trace::{LossKind, Nanoseconds, NumberMap, RangeKind, TaskId, TimeBas
 
 use super::agents::{Agent, Listed};
 use super::counted::Counted;
+use super::lost::Lost;
 use super::reader::Reader;
 use super::records::{Called, Copied, Dispatched};
 use super::table::ReadError;
@@ -95,42 +96,6 @@ pub(super) struct Record {
     destination: u64,
     queue: Option<u64>,
     stream: Option<u64>,
-}
-
-/// Records that lack something, by what they lack.
-#[derive(Default)]
-pub(super) struct Unread {
-    pub unnamed: u64,
-    without_time: u64,
-    backwards: u64,
-    pub no_number: u64,
-    /// Values of counters that nothing names.
-    pub placeless: u64,
-}
-
-impl Unread {
-    /// Start and duration of a record.
-    fn span(&mut self, record: &Record) -> Option<(Nanoseconds, Nanoseconds)> {
-        let (Some(start), Some(end)) = (record.start, record.end) else {
-            self.without_time += 1;
-            return None;
-        };
-        match end.checked_sub(start) {
-            Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
-            _ => {
-                self.backwards += 1;
-                None
-            }
-        }
-    }
-
-    fn count(&self, trace: &mut Trace) {
-        trace.count_loss(LossKind::UnnamedRecord, self.unnamed, TOOL);
-        trace.count_loss(LossKind::RecordWithoutTime, self.without_time, TOOL);
-        trace.count_loss(LossKind::RecordEndsBeforeStart, self.backwards, TOOL);
-        trace.count_loss(LossKind::MeasureNoNumber, self.no_number, TOOL);
-        trace.count_loss(LossKind::PlacelessRecord, self.placeless, "values of counters without a name");
-    }
 }
 
 /// The records of one process.
@@ -261,28 +226,28 @@ impl Process {
 
     /// Makes the rows of all records; processes are told apart by their number in the file.
     fn enter(self, reader: &mut Reader, number: u32) {
-        let mut lost = Unread::default();
+        let mut lost = Lost::default();
         reader.name_process(number, self.pid.to_string());
         reader.list_agents(&self.list());
         self.enter_calls(reader, number, &mut lost);
         let mut refused = BTreeSet::new();
         for record in &self.dispatches {
-            match lost.span(record) {
+            match lost.span(record.start, record.end) {
                 Some(span) => drop(self.enter_kernel(reader, record, span, number, &mut lost)),
                 None => refused.extend(record.dispatch),
             }
         }
         self.enter_copies(reader, number, &mut lost);
         self.enter_counters(reader, number, &refused, &mut lost);
-        lost.count(&mut reader.trace);
+        lost.count(&mut reader.trace, TOOL);
         for (name, count) in self.placeless {
             reader.trace.count_loss(LossKind::PlacelessRecord, count, &name);
         }
     }
 
-    fn enter_calls(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
+    fn enter_calls(&self, reader: &mut Reader, number: u32, lost: &mut Lost) {
         for record in &self.calls {
-            let Some(span) = lost.span(record) else { continue };
+            let Some(span) = lost.span(record.start, record.end) else { continue };
             let kind = self.kinds.get(usize::try_from(record.kind).unwrap_or(usize::MAX));
             let operation = usize::try_from(record.operation).unwrap_or(usize::MAX);
             let name = kind.and_then(|(_, operations)| operations.get(operation));
@@ -309,7 +274,7 @@ impl Process {
         record: &Record,
         span: (Nanoseconds, Nanoseconds),
         number: u32,
-        lost: &mut Unread,
+        lost: &mut Lost,
     ) -> TaskId {
         let name = self.kernels.get(&record.kernel).map_or("", String::as_str);
         lost.unnamed += u64::from(name.is_empty());
@@ -324,9 +289,9 @@ impl Process {
         reader.dispatched(&dispatched, span, number)
     }
 
-    fn enter_copies(&self, reader: &mut Reader, number: u32, lost: &mut Unread) {
+    fn enter_copies(&self, reader: &mut Reader, number: u32, lost: &mut Lost) {
         for record in &self.copies {
-            let Some(span) = lost.span(record) else { continue };
+            let Some(span) = lost.span(record.start, record.end) else { continue };
             let kind = self.kinds.get(usize::try_from(record.kind).unwrap_or(usize::MAX));
             let direction = name_of(kind, usize::try_from(record.operation).unwrap_or(usize::MAX));
             let copied = Copied {
@@ -342,7 +307,7 @@ impl Process {
 
     /// Gives kernels what was counted while they ran. Where kernels weren't traced by themselves, those that were counted
     /// are all that is known of them. `refused` has the numbers of traced kernels that can't be.
-    fn enter_counters(&self, reader: &mut Reader, number: u32, refused: &BTreeSet<u64>, lost: &mut Unread) {
+    fn enter_counters(&self, reader: &mut Reader, number: u32, refused: &BTreeSet<u64>, lost: &mut Lost) {
         let are_untimed = self.are_untimed(reader);
         let mut readings = Vec::new();
         for (record, values) in self.counted.kernels() {
@@ -351,7 +316,8 @@ impl Process {
             }
             let known = reader.kernel(number, record.dispatch, record.correlation);
             let task = known.or_else(|| {
-                let span = if are_untimed { Default::default() } else { lost.span(record)? };
+                let span =
+                    if are_untimed { Default::default() } else { lost.span(record.start, record.end)? };
                 Some(self.enter_kernel(reader, record, span, number, lost))
             });
             let Some(task) = task else { continue };

@@ -19,6 +19,7 @@ mod agents;
 mod counted;
 mod folder;
 mod json;
+mod lost;
 mod reader;
 mod records;
 mod table;

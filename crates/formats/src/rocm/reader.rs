@@ -6,6 +6,7 @@ use opscope_trace::{
 };
 
 use super::agents::{Agent, Agents, Listed};
+use super::lost::Lost;
 use super::records::{Called, Copied, Dispatched, Launch};
 use super::table::{Kind, ReadError, Row, Rows, kind_of};
 use crate::reading::{Launches, OwnStream, OwnStreams, Stop};
@@ -68,14 +69,7 @@ impl Reader {
             }
         }
         stop.has_read(bytes.len());
-        for (kind, count) in [
-            (LossKind::UnreadableRecord, lost.unreadable),
-            (LossKind::RecordWithoutTime, lost.without_time),
-            (LossKind::RecordEndsBeforeStart, lost.backwards),
-            (LossKind::MeasureNoNumber, lost.no_number),
-        ] {
-            self.trace.count_loss(kind, count, source);
-        }
+        lost.count(&mut self.trace, source);
         if !bytes.is_empty() && !bytes.ends_with(b"\n") && is_cut(bytes) {
             self.trace.count_loss(LossKind::OpenLastLine, 1, source);
         }
@@ -457,28 +451,9 @@ impl Reader {
     }
 }
 
-/// Rows that were lost, by why.
-#[derive(Default)]
-struct Lost {
-    unreadable: u64,
-    without_time: u64,
-    backwards: u64,
-    no_number: u64,
-}
-
 /// Start and duration of a row, whose columns come first.
 fn span(row: &Rows<'_>, lost: &mut Lost) -> Option<(Nanoseconds, Nanoseconds)> {
-    let (Some(start), Some(end)) = (row.whole(0), row.whole(1)) else {
-        lost.without_time += 1;
-        return None;
-    };
-    match end.checked_sub(start) {
-        Some(duration @ 0..) => Some((Nanoseconds(start), Nanoseconds(duration))),
-        _ => {
-            lost.backwards += 1;
-            None
-        }
-    }
+    lost.span(row.whole(0), row.whole(1))
 }
 
 /// Ranges that were started and stopped anywhere have no thread, which is written as 0.
