@@ -210,3 +210,58 @@ fn a_slower_rank_and_what_it_does_to_others_stands_out_of_the_noise() {
     let same = place.done(&["cluster", "compare", &healthy, &healthy, "--json"]).json();
     assert!(with_verdict(&same, "slower").is_empty() && with_verdict(&same, "faster").is_empty(), "{same:#}");
 }
+
+/// Lets all ranks of a collection of databases begin a step's work later.
+fn delay(place: &Place, run: &str, step: i32, ns: i64) {
+    for folder in std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path()) {
+        for file in std::fs::read_dir(folder.join("ASCEND_PROFILER_OUTPUT")).unwrap().map(|it| it.unwrap()) {
+            if !file.file_name().to_str().unwrap().starts_with("ascend_pytorch_profiler_") {
+                continue;
+            }
+            let database = rusqlite::Connection::open(file.path()).unwrap();
+            let begin = format!("SELECT startNs FROM STEP_TIME WHERE id = {step}");
+            let begin: i64 = database.query_row(&begin, [], |row| row.get(0)).unwrap();
+            let moved = |table: &str| {
+                format!(
+                    "UPDATE {table} SET startNs = startNs + {ns}, endNs = endNs + {ns}
+                     WHERE CAST(startNs AS INTEGER) >= {begin};"
+                )
+            };
+            let rows = ["TASK", "COMMUNICATION_OP", "CANN_API", "PYTORCH_API"].map(moved).concat();
+            let steps = format!(
+                "UPDATE STEP_TIME SET startNs = startNs + {ns} WHERE startNs > {begin};
+                 UPDATE STEP_TIME SET endNs = endNs + {ns} WHERE endNs > {begin};"
+            );
+            database.execute_batch(&format!("{rows} {steps}")).unwrap();
+            let analysis =
+                rusqlite::Connection::open(folder.join("ASCEND_PROFILER_OUTPUT/analysis.db")).unwrap();
+            analysis
+                .execute_batch(&format!(
+                    "UPDATE CommAnalyzerTime SET start_timestamp = start_timestamp + {ns} / 1000.0
+                     WHERE start_timestamp >= {begin} / 1000.0;
+                     UPDATE StepTraceTime SET free = free + {ns} / 1000.0 WHERE step = '{step}';"
+                ))
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn single_steps_that_take_longer_than_all_of_the_other_run_are_counted_though_their_mean_is_within_the_noise()
+{
+    let place = Place::new();
+    let options = ["--steps", "12", "--fault", "none", "--format", "db"];
+    let (even, uneven) = (sample(&place, "before", &options), sample(&place, "after", &options));
+    delay(&place, &uneven, 13, 60_000_000);
+    delay(&place, &uneven, 18, 90_000_000);
+    let answer = place.done(&["cluster", "compare", &even, &uneven, "--json"]).json();
+    assert_eq!(answer["rows"][0]["verdict"], "within_noise", "{answer:#}");
+    let remarks = answer["remarks"].as_array().unwrap();
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    let told = remarks[0].as_str().unwrap();
+    assert!(told.starts_with("steps of B that take longer than any of A: 2 of 12, up to "), "{told}");
+    let back = place.done(&["cluster", "compare", &uneven, &even]).stdout;
+    assert!(back.contains("steps of A that take longer than any of B: 2 of 12"), "{back}");
+    let same = place.done(&["cluster", "compare", &even, &even, "--json"]).json();
+    assert_eq!(same["remarks"].as_array().map(Vec::len), Some(0), "{same:#}");
+}

@@ -234,6 +234,9 @@ fn what_is_about_a_single_profile_is_refused_of_many_ranks_and_the_reason_is_sai
     place.done(&["cluster", "import", &runs, "-o", "set", "--run", "two"]);
     place.fails(1, &["several runs, one, two", "--run"], &["report", "set", "-o", "a.html"]);
     place.fails(2, &["no run three"], &["report", "set", "-o", "a.html", "--run", "three"]);
+    place.fails(1, &["several runs, one, two", "--run"], &["serve", "--no-open", "set"]);
+    place.fails(2, &["no run three"], &["serve", "--no-open", "set", "--run", "three"]);
+    place.fails(2, &["no runs to choose from"], &["serve", "--no-open", &runs, "--run", "three"]);
     let told = ["single profile", "--run"];
     place.fails(2, &told, &["report", &place.sample("mask-ssd"), "-o", "a.html", "--run", "two"]);
     place.fails(2, &told, &["serve", "--no-open", &place.sample("mask-ssd"), "--run", "two"]);

@@ -107,6 +107,8 @@ fn assert_told_without_comparison(place: &Place, at: &str, extent: &str, why: &s
     let info = place.done(&["cluster", "info", at]);
     assert!(info.stdout.starts_with(extent), "{}", info.stdout);
     assert!(info.stdout.contains(why) && info.stderr.contains(why), "{}{}", info.stdout, info.stderr);
+    let times = |text: &str| info.stdout.matches(text).count();
+    assert_eq!(times("issing"), 1, "what is missing is said once: {}", info.stdout);
     let info = place.done(&["cluster", "info", at, "--json"]).json();
     assert!(info["incomparable"].is_string(), "{info:#}");
     assert_eq!(info["ranks"].as_array().map(Vec::len), Some(ranks));

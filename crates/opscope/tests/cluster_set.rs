@@ -355,8 +355,12 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
             assert!(answer.status == Some(0) || answer.stderr.contains("set"), "{path}: {}", answer.stderr);
         }
         std::fs::remove_file(set.join(path)).unwrap();
-        place.fails(1, &[path, "import its ranks again"], &["cluster", "set"]);
-        std::fs::write(set.join(path), bytes).unwrap();
+        let manifest = "set/_manifest/run=run/00000000-00000003.json";
+        let advice = format!("delete {manifest} and import its ranks again");
+        place.fails(1, &[path, &advice], &["cluster", "set"]);
+        std::fs::remove_file(place.path(manifest)).unwrap();
+        place.done(&["cluster", "import", &folder, "-o", "set"]);
+        assert_eq!(&std::fs::read(set.join(path)).unwrap(), bytes, "following the advice brings {path} back");
     }
     place.done(&["cluster", "set"]);
     let manifest = set.join("_manifest/run=run/00000000-00000003.json");

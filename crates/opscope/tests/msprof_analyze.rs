@@ -187,6 +187,7 @@ fn ranks_of_our_own_sample_give_what_the_vendors_program_makes_of_them() {
         ("communication_matrix_sum", &[]),
         ("communication_group_map", &[]),
         ("cluster_time_summary", &[]),
+        ("cluster_time_summary", &["--step_id", "11"]),
         ("compute_op_sum", &["--rank_list", "1,2", "--exclude_op_name"]),
         ("hccl_sum", &["--step_id", "10", "--top_num", "4"]),
         ("cann_api_sum", &[]),
@@ -197,6 +198,7 @@ fn ranks_of_our_own_sample_give_what_the_vendors_program_makes_of_them() {
         ("slow_link", &["--rank_list", "0,1,2,4,5,6,7"]),
         ("slow_link", &["--top_num", "1"]),
         ("communication_bottleneck", &["--rank_id", "3", "--top_num", "12"]),
+        ("communication_bottleneck", &["--rank_id", "3", "--top_num", "12", "--step_id", "11"]),
     ] {
         let input = input("db");
         let arguments = |output| {
@@ -238,10 +240,20 @@ fn a_run_is_compared_with_an_earlier_one_as_the_vendors_program_does() {
     let compared = &ours["ClusterTimeCompareSummary"];
     assert_eq!(compared.rows.len(), 16);
     assert_eq!(compared.columns[2..5], ["stepTime", "stepTimeBase", "stepTimeDiff"]);
+    let of_step =
+        ["msprof-analyze", "-m", mode, "-d", &run, "--bp", &base, "-o", "ours-of-step", "--step_id"];
+    place.fails(2, &["no such step in", "10, 11"], &[&of_step[..], &["12"]].concat());
+    place.done(&[&of_step[..], &["11"]].concat());
+    let ours_of_step = read(&results(&place, "ours-of-step"));
+    assert_eq!(ours_of_step["ClusterTimeCompareSummary"].rows.len(), 8);
     let Some(program) = companions::msprof_analyze() else { return };
-    vendor(&program, &place, &["-m", mode, "-d", &run, "--bp", &base, "-o", "theirs"]);
+    let asked = ["-m", mode, "-d", &run, "--bp", &base, "-o"];
+    vendor(&program, &place, &[&asked[..], &["theirs"]].concat());
     let theirs = &read(&results(&place, "theirs"))["ClusterTimeCompareSummary"];
     assert_same("ClusterTimeCompareSummary", compared, theirs, mode);
+    vendor(&program, &place, &[&asked[..], &["theirs-of-step", "--step_id", "11"]].concat());
+    let theirs = &read(&results(&place, "theirs-of-step"))["ClusterTimeCompareSummary"];
+    assert_same("ClusterTimeCompareSummary", &ours_of_step["ClusterTimeCompareSummary"], theirs, mode);
 }
 
 #[test]
@@ -360,7 +372,12 @@ fn wrong_modes_and_options_are_named() {
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
     fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
     fails(
-        &["--step_id", "cann_api_sum, mstx_sum, p2p_pairing and pp_chart"],
+        &[
+            "--step_id",
+            "hccl_sum, cann_api_sum",
+            "mstx_sum, p2p_pairing and pp_chart",
+            "not to export_summary",
+        ],
         &["-m", "export_summary", "-d", ".", "--step_id", "1"],
     );
     fails(

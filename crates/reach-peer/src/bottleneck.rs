@@ -9,10 +9,11 @@ use opscope_reach::Collection;
 use opscope_reach::database::{Database, Texts, each_row, text, whole};
 use opscope_trace::NumberMap;
 
+use crate::Options;
 use crate::error::PeerError;
 use crate::launches::{Launches, each_call};
 use crate::numbers::{micros, micros_text};
-use crate::profile::{Collectives, LaunchLookup, Span};
+use crate::profile::{Collectives, LaunchLookup, Span, wanted};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -70,7 +71,8 @@ struct Differences<'s> {
 ///
 /// # Errors
 /// When the rank isn't there, or the result can't be written.
-pub fn analyze(ranks: &Ranks, target: u32, top: Option<usize>, path: &Path) -> Result<bool, PeerError> {
+pub fn analyze(ranks: &Ranks, options: &Options, path: &Path) -> Result<bool, PeerError> {
+    let target = options.rank.unwrap_or(0);
     let Some(of_target) = ranks.collections.iter().find(|it| it.rank == target) else {
         let known: Vec<String> = ranks.collections.iter().take(16).map(|it| it.rank.to_string()).collect();
         let more = if ranks.collections.len() > known.len() { ", …" } else { "" };
@@ -79,7 +81,7 @@ pub fn analyze(ranks: &Ranks, target: u32, top: Option<usize>, path: &Path) -> R
             "--rank_id {target}: there is no such rank; there are {there}{more}"
         )));
     };
-    let longest = longest(ranks, of_target, top.unwrap_or(USUAL_TOP));
+    let longest = longest(ranks, of_target, options);
     if longest.is_empty() {
         return Ok(false);
     }
@@ -105,12 +107,19 @@ pub fn analyze(ranks: &Ranks, target: u32, top: Option<usize>, path: &Path) -> R
     Ok(true)
 }
 
-/// The longest collectives of a rank, the longest first.
-fn longest(ranks: &Ranks, collection: &Collection, top: usize) -> Vec<Step> {
+/// The longest collectives of a rank, the longest first: of all, or of those that lie in the step that is asked for.
+fn longest(ranks: &Ranks, collection: &Collection, options: &Options) -> Vec<Step> {
     let mut all = Vec::new();
-    ranks.read(collection, File::Profile, |database| each_collective(database, |step| all.push(step)));
+    ranks.read(collection, File::Profile, |database| {
+        let Some(within) = wanted(database, options.step)? else { return Ok(()) };
+        each_collective(database, |step| {
+            if within.holds(step.span) {
+                all.push(step);
+            }
+        })
+    });
     all.sort_by_key(|step: &Step| Reverse(step.span.length()));
-    all.truncate(top);
+    all.truncate(options.top.unwrap_or(USUAL_TOP));
     all
 }
 

@@ -150,7 +150,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
                 "-m cluster_time_compare_summary compares with a second run: give its folder with --bp";
             return Err(PeerError::Usage(text.to_owned()));
         };
-        summary::compare(&options.data, base, &write(&folder)?)?;
+        summary::compare(&options.data, base, options.step, &write(&folder)?)?;
         let (losses, remarks) = Default::default();
         return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses, remarks });
     }
@@ -160,7 +160,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         return Err(PeerError::NeedsDatabases { mode: mode.name(), ranks: ranks.collections.len() });
     }
     if let Some(step) = options.step {
-        profile::check_step(&ranks, step)?;
+        profile::check_step(&ranks, step, &options.data)?;
     }
     if mode.adds_to_ranks() {
         return add_to_ranks(options, ranks, &folder);
@@ -185,7 +185,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
             communication::of_databases(&ranks, parts, &database).map(|()| true)?
         }
         Mode::CommunicationGroupMap => groups::map(&ranks, &database).map(|()| true)?,
-        Mode::ClusterTimeSummary => summary::write(&ranks, &database).map(|()| true)?,
+        Mode::ClusterTimeSummary => summary::write(&ranks, options.step, &database).map(|()| true)?,
         Mode::ComputeOpSum => operators::sum(&ranks, options, &database).map(|()| true)?,
         Mode::HcclSum => collectives::sum(&ranks, options, &database).map(|()| true)?,
         Mode::CannApiSum => calls::sum(&ranks, options, &database).map(|()| true)?,
@@ -194,9 +194,7 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         Mode::FreqAnalysis => frequency::analyze(&ranks, &database)?,
         Mode::EpLoadBalance => experts::balance(&ranks, &database)?,
         Mode::FreeAnalysis => idle::analyze(&ranks, options.top, &database)?,
-        Mode::CommunicationBottleneck => {
-            bottleneck::analyze(&ranks, options.rank.unwrap_or(0), options.top, &database)?
-        }
+        Mode::CommunicationBottleneck => bottleneck::analyze(&ranks, options, &database)?,
         Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
         Mode::ClusterTimeCompareSummary | Mode::ExportSummary | Mode::P2pPairing | Mode::PpChart => false,

@@ -140,25 +140,45 @@ impl Mode {
     /// Whether it can do with some of the ranks.
     pub fn chooses_ranks(self) -> bool {
         use Mode::{
-            ClusterTimeSummary, CommunicationTimeSum, ExportSummary, FreeAnalysis, FreqAnalysis, SlowLink,
-            SlowRank,
+            CannApiSum, ClusterTimeSummary, CommunicationTimeSum, ComputeOpSum, ExportSummary, FreeAnalysis,
+            FreqAnalysis, HcclSum, MstxSum, P2pPairing, PpChart, SlowLink, SlowRank,
         };
-        let others = [
+        let modes = [
+            CannApiSum,
             ClusterTimeSummary,
             CommunicationTimeSum,
+            ComputeOpSum,
             ExportSummary,
             FreeAnalysis,
             FreqAnalysis,
+            HcclSum,
+            MstxSum,
+            P2pPairing,
+            PpChart,
             SlowLink,
             SlowRank,
         ];
-        self.chooses_step() || others.contains(&self)
+        modes.contains(&self)
     }
 
     /// Whether it can do with one step.
     pub fn chooses_step(self) -> bool {
-        use Mode::{CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing, PpChart};
-        [CannApiSum, ComputeOpSum, HcclSum, MstxSum, P2pPairing, PpChart].contains(&self)
+        use Mode::{
+            CannApiSum, ClusterTimeCompareSummary, ClusterTimeSummary, CommunicationBottleneck, ComputeOpSum,
+            HcclSum, MstxSum, P2pPairing, PpChart,
+        };
+        let modes = [
+            CannApiSum,
+            ClusterTimeCompareSummary,
+            ClusterTimeSummary,
+            CommunicationBottleneck,
+            ComputeOpSum,
+            HcclSum,
+            MstxSum,
+            P2pPairing,
+            PpChart,
+        ];
+        modes.contains(&self)
     }
 
     /// The mode of a name.

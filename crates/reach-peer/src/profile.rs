@@ -1,6 +1,7 @@
 //! Rows of a rank's database that several modes need: its texts, its steps, its collectives.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use opscope_reach::database::{Database, each_row, text, whole};
 use opscope_trace::{NumberMap, NumberSet};
@@ -78,7 +79,7 @@ pub fn wanted(database: &Database, step: Option<i64>) -> rusqlite::Result<Option
 ///
 /// # Errors
 /// With those that there are.
-pub fn check_step(ranks: &Ranks, step: i64) -> Result<(), PeerError> {
+pub fn check_step(ranks: &Ranks, step: i64, at: &Path) -> Result<(), PeerError> {
     let mut known = BTreeSet::new();
     for collection in &ranks.collections {
         ranks.read(collection, File::Profile, |database| {
@@ -88,8 +89,17 @@ pub fn check_step(ranks: &Ranks, step: i64) -> Result<(), PeerError> {
             return Ok(());
         }
     }
+    Err(no_step(step, &known, at))
+}
+
+/// The error about a step that isn't there, with those that are.
+pub fn no_step(step: i64, known: &BTreeSet<i64>, at: &Path) -> PeerError {
     let known: Vec<String> = known.iter().map(i64::to_string).collect();
-    Err(PeerError::Usage(format!("--step_id {step}: there is no such step; there are {}", known.join(", "))))
+    let there = known.join(", ");
+    PeerError::Usage(format!(
+        "--step_id {step}: there is no such step in {}; there are {there}",
+        at.display()
+    ))
 }
 
 /// A rank's part in a collective. Names are numbers of [`Names`].

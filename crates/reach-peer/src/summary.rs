@@ -1,6 +1,6 @@
 //! Where the steps of each rank go: `cluster_time_summary`, and of two runs: `cluster_time_compare_summary`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use opscope_reach::Collection;
@@ -8,7 +8,7 @@ use opscope_reach::database::{Database, Texts, each_row, number, open, text, who
 use opscope_trace::NumberSet;
 
 use crate::error::PeerError;
-use crate::profile::{Collectives, LaunchLookup, Span, steps};
+use crate::profile::{Collectives, LaunchLookup, Span, no_step, steps};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -142,11 +142,11 @@ fn length_beside(spans: &[Span], busy: &[Span]) -> i64 {
     beside
 }
 
-/// Writes the table.
+/// Writes the table, with all steps or the one that is asked for.
 ///
 /// # Errors
 /// When the result can't be written.
-pub fn write(ranks: &Ranks, path: &Path) -> Result<(), PeerError> {
+pub fn write(ranks: &Ranks, wanted: Option<i64>, path: &Path) -> Result<(), PeerError> {
     // Of a collective, the shortest part is the transfer; what is longer on other ranks is waiting.
     let mut names: HashMap<String, u32> = HashMap::new();
     let mut transfers: HashMap<(u32, u32), i64> = HashMap::new();
@@ -177,6 +177,7 @@ pub fn write(ranks: &Ranks, path: &Path) -> Result<(), PeerError> {
         let mut table = output.table(&SUMMARY)?;
         for (rank, mut steps, parts) in rows {
             steps.sort_by_key(|step| step.number);
+            steps.retain(|step| wanted.is_none_or(|wanted| step.number == wanted));
             for step in steps {
                 let (mut wait, mut transfer): (i64, i64) = (0, 0);
                 let within = |span: &Span| (step.span.start..=step.span.end).contains(&span.start);
@@ -217,12 +218,13 @@ const FIGURES: usize = SUMMARY.columns.len() - 2;
 /// A step of a rank: rank, number and figures.
 type Summary = ((i64, i64), [Option<f64>; FIGURES]);
 
-/// Writes how the steps of two runs differ, from what `cluster_time_summary` left in their folders.
+/// Writes how the steps of two runs differ, or the one that is asked for, from what `cluster_time_summary` left in
+/// their folders.
 ///
 /// # Errors
-/// When one has no such result, or this one can't be written.
-pub fn compare(run: &Path, base: &Path, path: &Path) -> Result<(), PeerError> {
-    let (run, base) = (summary_of(run)?, summary_of(base)?);
+/// When one has no such result or not the step, or this one can't be written.
+pub fn compare(run: &Path, base: &Path, wanted: Option<i64>, path: &Path) -> Result<(), PeerError> {
+    let (run, base) = (summary_of(run, wanted)?, summary_of(base, wanted)?);
     let base: HashMap<(i64, i64), [Option<f64>; FIGURES]> = base.into_iter().collect();
     Output::write(path, |output| {
         let mut table = output.wide_table("ClusterTimeCompareSummary", &compared_columns())?;
@@ -247,8 +249,8 @@ fn compared_columns() -> Vec<(String, Kind)> {
     columns
 }
 
-/// The result of a run that lies in its folder.
-fn summary_of(folder: &Path) -> Result<Vec<Summary>, PeerError> {
+/// The result of a run that lies in its folder, or its part about a step.
+fn summary_of(folder: &Path, wanted: Option<i64>) -> Result<Vec<Summary>, PeerError> {
     let path = crate::results(folder).join(crate::DATABASE);
     let mut steps = Vec::new();
     let read = |steps: &mut Vec<Summary>| -> rusqlite::Result<()> {
@@ -260,10 +262,16 @@ fn summary_of(folder: &Path) -> Result<Vec<Summary>, PeerError> {
             }
         })
     };
-    match read(&mut steps) {
-        Ok(()) if !steps.is_empty() => Ok(steps),
-        _ => Err(PeerError::NoSummary(path)),
+    if read(&mut steps).is_err() || steps.is_empty() {
+        return Err(PeerError::NoSummary(path));
     }
+    let Some(wanted) = wanted else { return Ok(steps) };
+    let known: BTreeSet<i64> = steps.iter().map(|((_, step), _)| *step).collect();
+    if !known.contains(&wanted) {
+        return Err(no_step(wanted, &known, &path));
+    }
+    steps.retain(|((_, step), _)| *step == wanted);
+    Ok(steps)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use opscope_formats::chrome;
 use opscope_formats::reading::Stop;
 use opscope_model::{Model, Shapes};
 use opscope_open::{Progress, Source};
-use opscope_reach::holds_ranks;
+use opscope_reach::{holds_ranks, is_set};
 use opscope_run::Interrupt;
 use opscope_say::{say, word};
 use opscope_trace::Trace;
@@ -26,6 +26,7 @@ use opscope_web::{Change, Embedded, Ended, Loader, Problem, Reading, Server, Ser
 use serde_json::{Value, json};
 
 use super::cluster::page;
+use super::cluster::source::SourceArguments;
 use super::html::{self, Content, Origin, against_of, command_line, name_of, with_page};
 use super::report::{refuse_options, refuse_run};
 use super::run::ShapeArguments;
@@ -138,6 +139,10 @@ fn serve_ranks(path: &Path, arguments: &Arguments, terminal: &Terminal) -> anyho
         let text =
             say!("{}: this holds many ranks; give it alone, as the folder above all ranks", path.display());
         return Err(UsageError(text).into());
+    }
+    // The ranks are read for the page; a set that can't be opened, or a run that isn't there, needs none.
+    if arguments.run.is_some() || is_set(path) {
+        SourceArguments::at(path, arguments.run.as_deref()).open()?;
     }
     let request = interrupt::of_waiting();
     let server = Server::bind(arguments.port)?;

@@ -583,7 +583,7 @@ impl<'s> PartWriter<'s> {
             }
         }
         WholeFile::name_all(files)?;
-        manifest::write_json(&folder.join(format!("{}.json", self.manifest.name())), &self.manifest)?;
+        manifest::write_json(&folder.join(self.manifest.file_name()), &self.manifest)?;
         Ok(self.manifest)
     }
 }

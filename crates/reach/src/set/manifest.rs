@@ -94,6 +94,11 @@ impl Manifest {
         let number = |rank: Option<&u32>| rank.copied().unwrap_or(0);
         part_name(number(self.ranks.keys().next()), number(self.ranks.keys().last()))
     }
+
+    /// The name of the file that it is kept in.
+    pub fn file_name(&self) -> String {
+        format!("{}.json", self.name())
+    }
 }
 
 /// The name of the part of some ranks.

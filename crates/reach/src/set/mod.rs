@@ -204,6 +204,16 @@ pub enum SetError {
         /// The reason.
         why: String,
     },
+    /// A file of a part can't be read.
+    #[error("{path}: cannot be read: {why}; delete {manifest} and import its ranks again")]
+    UnreadablePart {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+        /// The manifest that names it.
+        manifest: PathBuf,
+    },
 }
 
 impl SetError {

@@ -11,7 +11,7 @@ use super::tables::{
     CallLine, CollectiveGroup, CollectivePart, CopyLine, EndLine, ExpertLine, FrequencyLine, LinkLine,
     LossLine, OperatorSpan, RankLine, StepLine,
 };
-use super::{SetError, is_set};
+use super::{SetError, is_set, whole};
 use crate::discover::collected;
 use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
@@ -92,8 +92,25 @@ impl Set {
         self.parts.iter().try_for_each(|part| self.check(&part.files))
     }
 
+    /// The error with the manifest that names the file, which is to be deleted before its ranks are imported again.
+    fn with_manifest(&self, error: SetError) -> SetError {
+        let SetError::Unreadable { path, why } = error else { return error };
+        let folder = manifest::folder(&self.path, &self.run);
+        let names = |files: &[PartFile]| files.iter().any(|file| self.path.join(&file.path) == path);
+        let part = self.parts.iter().find(|part| names(&part.files)).map(|part| part.file_name());
+        let whole = || whole::find(self).filter(|it| names(&it.files)).map(|_| whole::FILE.to_owned());
+        match part.or_else(whole) {
+            Some(name) => SetError::UnreadablePart { path, why, manifest: folder.join(name) },
+            None => SetError::Unreadable { path, why },
+        }
+    }
+
     /// Checks that files of a manifest lie in the set, and have the lengths that they were written with.
     pub(super) fn check(&self, files: &[PartFile]) -> Result<(), SetError> {
+        self.lengths(files).map_err(|error| self.with_manifest(error))
+    }
+
+    fn lengths(&self, files: &[PartFile]) -> Result<(), SetError> {
         for file in files {
             // Nothing in a manifest leads out of the set.
             let is_below =
@@ -124,7 +141,8 @@ impl Set {
     fn each<R: Row>(&self, mut row: impl FnMut(&R, &Texts) -> Result<(), String>) -> Result<(), SetError> {
         for path in self.files(R::TABLE, &self.parts) {
             let mut texts = Texts::default();
-            file::each(&path, None, &mut texts, |line, texts| row(line, texts))?;
+            file::each(&path, None, &mut texts, |line, texts| row(line, texts))
+                .map_err(|error| self.with_manifest(error))?;
         }
         Ok(())
     }
@@ -281,6 +299,10 @@ impl Set {
     /// # Errors
     /// When a file can't be read.
     pub fn operators(&self, index: usize) -> Result<Operators, SetError> {
+        self.work_of(index).map_err(|error| self.with_manifest(error))
+    }
+
+    fn work_of(&self, index: usize) -> Result<Operators, SetError> {
         let Some(rank) = self.discovery.collections.get(index).map(|it| it.rank) else {
             return Ok(Operators::default());
         };

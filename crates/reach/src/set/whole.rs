@@ -232,7 +232,8 @@ pub struct WholeManifest {
     pub files: Vec<PartFile>,
 }
 
-const MANIFEST: &str = "whole.json";
+/// The name of their manifest.
+pub(super) const FILE: &str = "whole.json";
 
 /// The fingerprint of all parts of a run.
 fn print_of(set: &Set) -> Fingerprint {
@@ -246,7 +247,7 @@ fn print_of(set: &Set) -> Fingerprint {
 
 /// The manifest of the tables over all ranks in a folder of manifests, of whatever parts they are.
 pub fn written(folder: &std::path::Path) -> Option<WholeManifest> {
-    manifest::read_json(&folder.join(MANIFEST)).ok()
+    manifest::read_json(&folder.join(FILE)).ok()
 }
 
 /// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
@@ -283,7 +284,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
         files: part_files(&path, &files),
     };
     WholeFile::name_all(files)?;
-    manifest::write_json(&folder.join(MANIFEST), &content)?;
+    manifest::write_json(&folder.join(FILE), &content)?;
     // Tables of fewer parts would stand beside these for whoever reads all files of a folder.
     for old in before.into_iter().flat_map(|before| before.files) {
         if !content.files.iter().any(|file| file.path == old.path) {

@@ -138,7 +138,30 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     if steps.0.min(steps.1) < 2 {
         remarks.push(word("one step on a side: nothing can be told from noise; record several").to_owned());
     }
+    if rows.first().is_some_and(|row| row.subject == Subject::Step && row.verdict() == "within_noise") {
+        let steps_of_b: Vec<f64> =
+            b.get(&Subject::Step).map(|it| it.values().copied().collect()).unwrap_or_default();
+        remarks.extend(single_long_steps(("A", &steps_of_a), ("B", &steps_of_b)));
+        remarks.extend(single_long_steps(("B", &steps_of_b), ("A", &steps_of_a)));
+    }
     RunComparison { rows, ranks: (before.run.ranks.len(), after.run.ranks.len()), steps, remarks }
+}
+
+/// The steps of a side that take clearly longer than any of the other, which a test of means takes for noise.
+fn single_long_steps((side, steps): (&str, &[f64]), (other, others): (&str, &[f64])) -> Option<String> {
+    /// By how much a step is longer than the other side's longest, as a part of it.
+    const CLEARLY: f64 = 0.02;
+    let most = others.iter().copied().reduce(f64::max).filter(|_| others.len() > 1)?;
+    let long: Vec<f64> = steps.iter().copied().filter(|step| *step > most * (1.0 + CLEARLY)).collect();
+    let longest = long.iter().copied().reduce(f64::max)?;
+    Some(say!(
+        "steps of {side} that take longer than any of {other}: {} of {}, up to {} ms ({other}: {} at most); \
+         opscope cluster tells what holds up those of {side}",
+        long.len(),
+        steps.len(),
+        milliseconds(longest),
+        milliseconds(most)
+    ))
 }
 
 /// The ranks of a run, and how its work is divided among them.
@@ -374,6 +397,23 @@ mod tests {
     fn side(ranks: std::ops::Range<u32>, count: usize, layout: &[(&str, u32)]) -> Side {
         let layout = layout.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
         Side { ranks: ranks.collect(), count, layout }
+    }
+
+    #[test]
+    fn steps_that_are_longer_than_all_of_the_other_side_are_counted() {
+        let (even, uneven) = ([10e6, 10.2e6, 9.9e6], [10e6, 17e6, 10.1e6, 15e6, 10.3e6]);
+        let told = single_long_steps(("B", &uneven), ("A", &even)).expect("two such steps");
+        assert!(
+            told.starts_with("steps of B that take longer than any of A: 2 of 5, up to 17.0 ms"),
+            "{told}"
+        );
+        assert_eq!(single_long_steps(("A", &even), ("B", &uneven)), None);
+        assert_eq!(single_long_steps(("A", &even), ("B", &[9.9e6, 10.1e6])), None, "a hundredth is noise");
+        assert_eq!(
+            single_long_steps(("B", &uneven), ("A", &even[..1])),
+            None,
+            "one step says nothing of noise"
+        );
     }
 
     #[test]

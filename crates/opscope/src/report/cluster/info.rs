@@ -63,7 +63,8 @@ pub fn info_text(findings: &Findings, width: Option<u16>) -> String {
     }
     text.push_str(&ranks_table(findings).to_text(width));
     let missing = findings.missing();
-    if !missing.is_empty() {
+    // The line about ranks that nothing can be compared with has said it.
+    if !missing.is_empty() && findings.incomparable.is_none() {
         text.push_str(&say!("\nMissing: {}\n", listed(&missing)));
     }
     text.push_str(&groups(findings));
