@@ -26,7 +26,8 @@
 //! | what only moves or converts data | 0 |
 //!
 //! Operators of other formats count as those of ONNX with the same meaning. TensorFlow Lite's LSTM counts the weights
-//! and biases that it has, and its `SVDF` two for each weight, for each row of the batch. One that a converter made of several
+//! and biases that it has, and its `SVDF` two for each weight, for each row of the batch; that of Caffe has one bias for
+//! each gate. Caffe's `Power`, `Exp` and `Log` count what their parameters multiply and shift first. One that a converter made of several
 //! counts as the one whose type it has: a convolution with an activation in it as the convolution.
 //!
 //! Operators whose work depends on the data, that run graphs of their own (`If`, `Loop`, `Scan`) or

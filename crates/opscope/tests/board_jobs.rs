@@ -114,8 +114,21 @@ fn what_the_converter_left_says_which_layers_run_on_the_cpu_and_which_were_fused
     let text = place.done(&["info", "model/om.json"]).stdout;
     assert!(text.contains("2 layers: 1 on the CPU, 0 fused"), "{text}");
     write(&place, "alone/net.om", "a model");
-    let text = place.done(&["info", "alone/net.om"]).stdout;
-    assert!(text.contains("--mode=1"), "{text}");
+    let alone = place.run(&["info", "alone/net.om"]);
+    assert_eq!(alone.status, Some(1), "nothing of it was read: {}", alone.stdout);
+    assert!(
+        alone.stdout.contains("--mode=1") && alone.stdout.contains("its content: text"),
+        "{}",
+        alone.stdout
+    );
+    write(&place, "alone/copied.om", "");
+    let empty = place.run(&["info", "alone/copied.om"]);
+    assert_eq!(empty.status, Some(1));
+    assert!(
+        empty.stdout.contains("an empty file") && !empty.stdout.contains("converted"),
+        "{}",
+        empty.stdout
+    );
 
     recorded(&place);
     let without = place.done(&["show", "JOBOWN", "--json"]).json();

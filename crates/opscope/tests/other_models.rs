@@ -66,6 +66,14 @@ fn an_offline_model_says_itself_what_was_fused() {
     assert!(text.contains("of: conv + relu") && text.contains("by: TbeConvReluFusionPass"), "{text}");
     let text = place.done(&["fusion", "model.om", "--all"]).stdout;
     assert!(text.contains("trans_TransData_0  added"), "{text}");
+    let all = place.done(&["fusion", "model.om", "--json"]).json();
+    let listed = |kind: &str| all["fused"][kind].as_array().unwrap().len() as u64;
+    assert_eq!(
+        Some(listed("fused") + listed("single") + listed("added")),
+        all["fused"]["operators"].as_u64()
+    );
+    let single = all["fused"]["single"][0]["name"].as_str().expect("an operator that stands for one");
+    assert!(text.contains(single), "{text}");
     let json = place.done(&["fusion", "model.om", "--json"]).json();
     assert_eq!(json["fused"]["fused"][0]["of_types"], serde_json::json!(["Conv2D", "Relu"]));
     assert_eq!(json["fused"]["added"][0]["name"], "trans_TransData_0");

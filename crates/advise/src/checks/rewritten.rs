@@ -1,6 +1,6 @@
 //! Rules about graphs whose patterns are those of rewrites: they hold where the rewrites apply.
 
-use opscope_model::{ModelKind, Node};
+use opscope_model::{Model, ModelKind, Node};
 use opscope_rewrite::{NodeName, Place};
 
 use super::nodes::missing;
@@ -41,11 +41,20 @@ pub(super) fn places<'s, 'm>(
     let target = subject.target;
     found.retain(|matches| lacked(matches, target).is_none() && !target.is_slower_with(matches.rewrite.id));
     for place in proposed(found).iter().flat_map(|matches| &matches.places) {
-        if !place.is_of_constants() && !place.nodes.is_empty() {
+        if !place.is_of_constants() && !place.nodes.is_empty() && is_of_file(model, place) {
             add(&mut places, place, condition);
         }
     }
     Some(places)
+}
+
+/// Whether a place is one of the file's own: not one that is there for an operator only that the reader put in between,
+/// nor a transposition that does nothing because the reader holds its input in the other order already.
+fn is_of_file(model: &Model, place: &Place) -> bool {
+    let has_channels_last = matches!(model.kind(), ModelKind::TensorFlow | ModelKind::TfLite);
+    let does_nothing = place.at.op_type == "Transpose" && place.nodes.len() == 1 && place.made.is_empty();
+    let has_helpers = place.nodes.iter().any(|node| model.is_helper(&node.name));
+    !has_helpers && !(has_channels_last && does_nothing)
 }
 
 /// Adds normalisations of Caffe behind convolutions. Their blobs are constants whether or not the file of weights is
@@ -124,8 +133,6 @@ fn listed(nodes: &[&NodeName]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use opscope_model::Model;
-
     use super::*;
     use crate::advise;
     use crate::settings::Settings;
@@ -184,6 +191,40 @@ mod tests {
             })
             .collect();
         assert_eq!(named, [""; 0]);
+    }
+
+    #[test]
+    fn a_transposition_of_the_file_is_not_undone_by_one_of_the_reader() {
+        use opscope_testing::tensorflow::{Node, graph};
+        let order = |name: &str, permutation: &[i32]| Node::integers(name, permutation, false);
+        let convolution = |input: &str| {
+            Node::new("c", "Conv2D", &[input, "filter"])
+                .ints("strides", &[1, 1, 1, 1])
+                .text("padding", "SAME")
+        };
+        let filter = || Node::constant("filter", &[1, 1, 8, 4], 0.5);
+        let image = || Node::placeholder("x", &[1, 4, 4, 8]);
+        let named = |nodes: &[Node]| -> Vec<String> {
+            let model = Model::from_any_bytes(graph(nodes).into()).unwrap();
+            let subject = Subject::new(None, Some(&model), None);
+            let findings = advise(&subject, &Settings::default()).findings.into_iter();
+            let of_rule = findings.filter(|finding| finding.rule.id == "G15");
+            of_rule.flat_map(|finding| finding.evidence).map(|item| item.name).collect()
+        };
+        let first = order("first", &[0, 3, 1, 2]);
+        let one = [
+            image(),
+            filter(),
+            convolution("x"),
+            first.clone(),
+            Node::new("t", "Transpose", &["c", "first"]),
+        ];
+        assert_eq!(named(&one), [""; 0], "the file has one, which changes the order of what it gives");
+        let second = order("second", &[0, 2, 3, 1]);
+        let both =
+            [Node::new("t", "Transpose", &["x", "first"]), Node::new("b", "Transpose", &["t", "second"])];
+        let two = [&[image(), filter(), first, second], &both[..], &[convolution("b")]].concat();
+        assert!(!named(&two).is_empty(), "the file has two that undo one another");
     }
 
     #[test]

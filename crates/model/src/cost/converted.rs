@@ -14,14 +14,10 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
             sum(&[product(&[Some(2), node.output(0), filter(node)]), when(node.has(2), node.output(0))])
         }
         "Conv2DTransposeD" | "Deconvolution" => {
-            // Each element of the input goes into a window of the output's channels.
-            let (window, channels) = match (layout(node, 1)?, node.dims(1)?) {
-                ("NCHW", [_, channels, window @ ..]) => (product(window), *channels),
-                ("HWCN", [height, width, channels, _]) => (product(&[*height, *width]), *channels),
-                _ => return None,
-            };
-            sum(&[product(&[Some(2), node.input(0), window, channels]), when(node.has(2), node.output(0))])
+            sum(&[transposed(node, 0, 1), when(node.has(2), node.output(0))])
         }
+        // Transposed as well, with its filter first; a converter of TensorFlow's models leaves it so.
+        "Conv2DBackpropInputD" => transposed(node, 1, 0),
         "MatMul" | "MatMulV2" | "MatMulV3" | "BatchMatMul" | "BatchMatMulV2" => {
             let products = product(&[Some(2), node.output(0), summed(node)]);
             sum(&[products, when(node.has(2), node.output(0))])
@@ -45,7 +41,9 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
         | "Maximum" | "Minimum" | "Pow" | "BiasAdd" | "Equal" | "Greater" | "GreaterEqual" | "Less"
         | "LessEqual" | "NotEqual" | "LogicalAnd" | "LogicalOr" | "LogicalNot" | "ClipByValue"
         | "ClipByValueV2" => each(1),
-        "AddN" => each(node.node.inputs.len().saturating_sub(1) as u64),
+        "AddN" | "Eltwise" => each(node.node.inputs.len().saturating_sub(1) as u64),
+        "Power" => each(powered(node)),
+        "AscendQuant" | "AscendDequant" => each(2),
         "BNInfer" | "BNInferenceD" | "Scale" => each(2),
         "SoftmaxV2" | "LogSoftmaxV2" => each(5),
         "LayerNorm" | "LayerNormV3" => each(7),
@@ -67,6 +65,7 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
         | "FlattenV2"
         | "Flatten"
         | "Identity"
+        | "Data"
         | "MemcpyAsync"
         | "Concat"
         | "ConcatD"
@@ -99,6 +98,79 @@ pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
         | "SpaceToDepth" => Some(0),
         _ => None,
     }
+}
+
+/// Layers of Caffe that ONNX has no operator for.
+pub(super) fn of_caffe(node: &Costed) -> Option<u64> {
+    let each = |count| product(&[Some(count), node.output(0)]);
+    match node.node.op_type {
+        "ReLU6" | "Swish" | "HardSwish" | "HSwish" | "HSigmoid" | "Clip" | "Threshold" | "Bias" => each(1),
+        "Scale" => each(2),
+        "Power" => each(powered(node)),
+        // An exponent or a logarithm, of what is multiplied and shifted where the layer says so.
+        "Exp" | "Log" => {
+            each(1 + u64::from(differs(node, "scale", 1.0)) + u64::from(differs(node, "shift", 0.0)))
+        }
+        "Eltwise" => each(node.node.inputs.len().saturating_sub(1) as u64),
+        "MVN" => each(5),
+        "Normalize" => each(3),
+        "BN" => each(2),
+        "GroupNorm" => each(7),
+        "Axpy" => each(2),
+        // A product for each row along another axis than the usual one.
+        "InnerProduct" => {
+            let dims = node.dims(0)?;
+            let axis = node.node.attributes.int("axis").unwrap_or(1);
+            let axis = if axis < 0 { axis.checked_add(dims.len() as i64)? } else { axis };
+            let summed = product(dims.get(usize::try_from(axis).ok()?..)?);
+            let attributes = node.node.attributes;
+            let has_bias =
+                attributes.string("bias_term") != Some("false") && attributes.int("bias_term") != Some(0);
+            sum(&[product(&[Some(2), node.output(0), summed]), when(has_bias, node.output(0))])
+        }
+        "ArgMax" | "Reduction" => node.input(0),
+        "RNN" => unrolled(node, 1, 1),
+        "LSTM" => unrolled(node, 4, 9),
+        "Crop" | "Tile" | "Flatten" | "Reshape" | "ShuffleChannel" | "Parameter" | "Embed" | "Im2col" => {
+            Some(0)
+        }
+        _ => None,
+    }
+}
+
+/// A power of what is multiplied and shifted first, where attributes say so: operations for each element.
+fn powered(node: &Costed) -> u64 {
+    let parts = [("power", 1.0), ("scale", 1.0), ("shift", 0.0)];
+    parts.into_iter().map(|(name, plain)| u64::from(differs(node, name, plain))).sum()
+}
+
+/// Whether an attribute is another number than the one without which nothing is done. Texts have whole numbers without
+/// a point, which are integers then.
+fn differs(node: &Costed, name: &str, plain: f32) -> bool {
+    let attributes = node.node.attributes;
+    let stated = attributes.float(name).or_else(|| attributes.int(name).map(|number| number as f32));
+    stated.is_some_and(|it| it != plain)
+}
+
+/// A recurrent layer of Caffe, whose weights stand in no input: so many gates, and operations for each element of the
+/// state.
+fn unrolled(node: &Costed, gates: u64, each: u64) -> Option<u64> {
+    let [steps, sequences, features @ ..] = node.dims(0)? else { return None };
+    let hidden = node.node.attributes.int("num_output").and_then(|size| u64::try_from(size).ok());
+    let inputs = sum(&[product(features), hidden]);
+    let products = product(&[Some(2), Some(gates), hidden, inputs]);
+    let once = sum(&[products, product(&[Some(gates), hidden]), product(&[Some(each), hidden])]);
+    product(&[*steps, *sequences, once])
+}
+
+/// A transposed convolution: each element of the image goes into a window of the output's channels.
+fn transposed(node: &Costed, image: usize, filter: usize) -> Option<u64> {
+    let (window, channels) = match (layout(node, filter)?, node.dims(filter)?) {
+        ("NCHW", [_, channels, window @ ..]) => (product(window), *channels),
+        ("HWCN", [height, width, channels, _]) => (product(&[*height, *width]), *channels),
+        _ => return None,
+    };
+    product(&[Some(2), node.input(image), window, channels])
 }
 
 /// Operators of TensorFlow Lite that ONNX has none for, or that have a type of their own.
@@ -220,6 +292,7 @@ fn filter(node: &Costed) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::proto::{AttributeProto, AttributeType};
     use crate::testing::Case;
 
     fn filtered(op_type: &str, layouts: [&str; 2], image: &[i64], filter: &[i64]) -> Case {
@@ -258,6 +331,36 @@ mod tests {
         assert_eq!(case("SoftmaxV2").flops(), Some(120));
         assert_eq!(case("TransData").flops(), Some(0));
         assert_eq!(case("AutomaticBufferFusionOp").flops(), None);
+    }
+
+    #[test]
+    fn transposed_convolutions_of_ascend_count_wherever_their_filter_stands() {
+        // Each of 3 × 3 pixels of 4 channels goes into a window of 2 × 2 of 5 channels.
+        let expected = Some(2 * 36 * 4 * 5);
+        let case = Case::new("ascend:Conv2DTransposeD").output(&[1, 5, 6, 6]).input(&[1, 4, 3, 3]);
+        let case = case.weight(&[4, 5, 2, 2]).strings("input_layouts", &["NCHW", "NCHW"]);
+        assert_eq!(case.flops(), expected);
+        let case = Case::new("ascend:Conv2DBackpropInputD").output(&[1, 6, 6, 5]).weight(&[2, 2, 5, 4]);
+        let case = case.input(&[1, 3, 3, 4]).strings("input_layouts", &["HWCN", "NHWC"]);
+        assert_eq!(case.flops(), expected);
+    }
+
+    #[test]
+    fn layers_of_caffe_count_by_what_their_parameters_say() {
+        let case = |op_type: &str| Case::new(&format!("caffe:{op_type}")).output(&[4, 6]).input(&[4, 6]);
+        assert_eq!((case("ReLU6").flops(), case("Crop").flops()), (Some(24), Some(0)));
+        assert_eq!(case("Eltwise").input(&[4, 6]).input(&[4, 6]).flops(), Some(48));
+        assert_eq!(case("Reduction").input(&[4, 6]).flops(), Some(24));
+        assert_eq!(case("Power").flops(), Some(0), "nothing but what is the same without it");
+        let shift = AttributeProto { f: Some(0.5), ..Default::default() };
+        let power = case("Power").int("power", 2).attribute("shift", AttributeType::Float, shift);
+        assert_eq!(power.flops(), Some(48));
+        // 7 steps of 2 sequences: 4 gates of 16, for 8 inputs and a state of 16.
+        let lstm = Case::new("caffe:LSTM").output(&[7, 2, 16]).input(&[7, 2, 8]).int("num_output", 16);
+        assert_eq!(lstm.flops(), Some(7 * 2 * (2 * 4 * 16 * (8 + 16) + 4 * 16 + 9 * 16)));
+        let rows = Case::new("caffe:InnerProduct").output(&[4, 6, 3]).input(&[4, 6, 5]).int("axis", 2);
+        assert_eq!(rows.flops(), Some(72 * (2 * 5 + 1)));
+        assert_eq!(case("DetectionOutput").flops(), None);
     }
 
     #[test]

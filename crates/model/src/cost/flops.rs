@@ -3,7 +3,7 @@
 
 use super::converted;
 use super::costed::Costed;
-use crate::formats::{om, openvino, tflite};
+use crate::formats::{caffe, om, openvino, tflite};
 use crate::shapes::einsum_space;
 
 /// The product; `None` if a factor isn't known or the product is beyond what can be counted. The
@@ -31,6 +31,7 @@ pub(super) fn of(node: &Costed) -> Option<u64> {
         "com.microsoft" => of_fused(node),
         "com.microsoft.nchwc" => of_blocked(node),
         "ai.onnx.ml" => of_classic(node),
+        caffe::DOMAIN => converted::of_caffe(node),
         om::DOMAIN => converted::of_ascend(node),
         tflite::DOMAIN => converted::of_tflite(node),
         openvino::DOMAIN => super::openvino::of(node),

@@ -116,9 +116,15 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
         if source.is(&formats::other_models::OM) {
             add_side_files(&mut info, path);
         }
-    } else if is_unknown && is_om(path) {
-        info.kind = word("a model that was converted for a processor of Ascend or SVP (.om)").to_owned();
-        add_side_files(&mut info, path);
+    } else if is_unknown && is_om(path) && path.metadata().is_ok_and(|found| found.len() > 0) {
+        // The layout of those for SVP isn't public, so that the name alone tells.
+        let content = std::mem::take(&mut info.kind);
+        info.kind = say!(
+            "by its name a model that was converted for a processor of Ascend or SVP (.om); its content: {content}"
+        );
+        if !add_side_files(&mut info, path) {
+            info.problem = Some(word("nothing of it is of a kind that opscope reads").to_owned());
+        }
     } else if !SideFiles::of_file(path).is_empty() {
         info.kind = word("a file that the model converter leaves beside a model").to_owned();
         of_side_files(&SideFiles::of_file(path), &mut info.facts);
@@ -145,13 +151,18 @@ fn is_read(info: &Info) -> bool {
     info.kind == formats::other_models::OM.name && info.problem.is_none()
 }
 
-/// Adds the files that the converter left beside a model, or in a folder.
-fn add_side_files(info: &mut Info, path: &Path) {
-    for (path, files) in converter_files::beside(path) {
+/// Adds the files that the converter left beside a model, or in a folder; returns whether there are any.
+fn add_side_files(info: &mut Info, path: &Path) -> bool {
+    let beside = converter_files::beside(path);
+    let mut has_some = !beside.is_empty();
+    for (path, files) in beside {
         conversion::facts(&path, &files, &mut info.facts);
     }
     match SideFiles::beside(path) {
-        Ok(found) if !found.is_empty() => of_side_files(&found, &mut info.facts),
+        Ok(found) if !found.is_empty() => {
+            has_some = true;
+            of_side_files(&found, &mut info.facts);
+        }
         Ok(_) if is_om(path) && !is_read(info) => info.facts.missing.push(
             word(
                 "what the converter says of its layers: om.json, layer.json and the like are not beside it \
@@ -161,6 +172,7 @@ fn add_side_files(info: &mut Info, path: &Path) {
         ),
         _ => {}
     }
+    has_some
 }
 
 /// A command, switch file or report of fusion of the converter's.

@@ -86,6 +86,8 @@ pub struct Fused {
     before: usize,
     /// Operators that stand for several, in the order of the graph.
     fused: Vec<FusedOperator>,
+    /// Operators that stand for a single one, under its name or another.
+    single: Vec<FusedOperator>,
     /// Operators of no origin: the converter added them.
     added: Vec<Named>,
     /// How many operators may be as they were or added; the file doesn't say which.
@@ -116,30 +118,29 @@ impl Fused {
     /// The fusions that a model's file states; `None` where it states none of any operator.
     pub fn of(model: &Model) -> Option<Self> {
         let mut before = HashSet::new();
-        let (mut fused, mut added, mut unknown) = (Vec::new(), Vec::new(), 0);
-        let nodes = model.graph().nodes();
-        let operators = nodes.len();
-        for node in nodes {
+        let (mut fused, mut single, mut added, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let mut operators = 0;
+        for node in model.graph().nodes().filter(|node| !model.is_helper(node.name)) {
+            operators += 1;
             let named = || Named { name: node.name.to_owned(), op_type: node.op_type.to_owned() };
             match model.origin(node.id) {
                 Some(origin) if !origin.names.is_empty() => {
                     before.extend(&origin.names);
-                    if origin.is_fused() {
-                        let (of, of_types) = (origin.names.clone(), origin.types.clone());
-                        fused.push(FusedOperator {
-                            named: named(),
-                            of,
-                            of_types,
-                            passes: origin.passes.clone(),
-                        });
-                    }
+                    let operator = FusedOperator {
+                        named: named(),
+                        of: origin.names.clone(),
+                        of_types: origin.types.clone(),
+                        passes: origin.passes.clone(),
+                    };
+                    if origin.is_fused() { &mut fused } else { &mut single }.push(operator);
                 }
                 // Its lists that are empty are left out.
                 _ if model.kind() == ModelKind::GeOnnx => unknown += 1,
                 _ => added.push(named()),
             }
         }
-        (!before.is_empty()).then_some(Self { operators, before: before.len(), fused, added, unknown })
+        let before = before.len();
+        (before > 0).then_some(Self { operators, before, fused, single, added, unknown })
     }
 }
 
@@ -160,9 +161,12 @@ fn push_fused(text: &mut String, found: &Fused, all: bool) {
             }
         )
     );
-    for FusedOperator { named, of, passes, .. } in &found.fused {
+    let shown = found.single.iter().filter(|_| all);
+    for FusedOperator { named, of, passes, .. } in found.fused.iter().chain(shown) {
         let _ = writeln!(text, "{}  {}", bold(&printable(&named.op_type)), printable(&named.name));
-        let _ = writeln!(text, "{}", say!("     of: {}", printable(&of.join(" + "))));
+        if of[..] != [named.name.as_str()] {
+            let _ = writeln!(text, "{}", say!("     of: {}", printable(&of.join(" + "))));
+        }
         if !passes.is_empty() {
             let _ = writeln!(text, "{}", say!("     by: {}", dim(&printable(&passes.join(", ")))));
         }

@@ -53,11 +53,15 @@ const TODAY: &[Field] = &[
     Field("top", 4, Text),
     Field("include", 8, Block(RULE)),
     Field("exclude", 9, Block(RULE)),
+    Field("transform_param", 100, Block(TRANSFORM)),
+    Field("argmax_param", 103, Block(ARG_MAX)),
     Field("concat_param", 104, Block(CONCAT)),
     Field("convolution_param", 106, Block(CONVOLUTION)),
+    Field("data_param", 107, Block(DATA)),
     Field("dummy_data_param", 109, Block(DUMMY_DATA)),
     Field("eltwise_param", 110, Block(ELTWISE)),
     Field("exp_param", 111, Block(EXPONENT)),
+    Field("image_data_param", 115, Block(IMAGE_DATA)),
     Field("inner_product_param", 117, Block(INNER_PRODUCT)),
     Field("lrn_param", 118, Block(LRN)),
     Field("memory_data_param", 119, Block(MEMORY_DATA)),
@@ -66,15 +70,23 @@ const TODAY: &[Field] = &[
     Field("relu_param", 123, Block(RELU)),
     Field("softmax_param", 125, Block(SOFTMAX)),
     Field("slice_param", 126, Block(SLICE)),
+    Field("window_data_param", 129, Block(WINDOW_DATA)),
     Field("prelu_param", 131, Block(PRELU)),
+    Field("spp_param", 132, Block(SPP)),
     Field("reshape_param", 133, Block(RESHAPE)),
     Field("log_param", 134, Block(EXPONENT)),
     Field("flatten_param", 135, Block(FLATTEN)),
+    Field("reduction_param", 136, Block(REDUCTION)),
+    Field("embed_param", 137, Block(EMBED)),
+    Field("tile_param", 138, Block(TILE)),
     Field("batch_norm_param", 139, Block(BATCH_NORM)),
     Field("elu_param", 140, Block(ELU)),
+    Field("bias_param", 141, Block(BIAS)),
     Field("scale_param", 142, Block(SCALE)),
     Field("input_param", 143, Block(INPUT)),
     Field("crop_param", 144, Block(CROP)),
+    Field("parameter_param", 145, Block(PARAMETER)),
+    Field("recurrent_param", 146, Block(RECURRENT)),
     Field("permute_param", 202, Block(PERMUTE)),
     Field("prior_box_param", 203, Block(PRIOR_BOX)),
 ];
@@ -86,20 +98,30 @@ const OLD: &[Field] = &[
     Field("type", 5, Type),
     Field("concat_param", 9, Block(CONCAT)),
     Field("convolution_param", 10, Block(CONVOLUTION)),
+    Field("data_param", 11, Block(DATA)),
+    Field("image_data_param", 15, Block(IMAGE_DATA)),
     Field("inner_product_param", 17, Block(INNER_PRODUCT)),
     Field("lrn_param", 18, Block(LRN)),
     Field("pooling_param", 19, Block(POOLING)),
+    Field("window_data_param", 20, Block(WINDOW_DATA)),
     Field("power_param", 21, Block(POWER)),
     Field("memory_data_param", 22, Block(MEMORY_DATA)),
+    Field("argmax_param", 23, Block(ARG_MAX)),
     Field("eltwise_param", 24, Block(ELTWISE)),
     Field("dummy_data_param", 26, Block(DUMMY_DATA)),
     Field("relu_param", 30, Block(RELU)),
     Field("slice_param", 31, Block(SLICE)),
     Field("include", 32, Block(RULE)),
     Field("exclude", 33, Block(RULE)),
+    Field("transform_param", 36, Block(TRANSFORM)),
     Field("softmax_param", 39, Block(SOFTMAX)),
     Field("exp_param", 41, Block(EXPONENT)),
 ];
+
+const ARG_MAX: &[Field] =
+    &[Field("out_max_val", 1, Truth), Field("top_k", 2, Number), Field("axis", 3, Number)];
+
+const BIAS: &[Field] = &[Field("axis", 1, Number), Field("num_axes", 2, Number)];
 
 const CONCAT: &[Field] = &[Field("concat_dim", 1, Number), Field("axis", 2, Number)];
 
@@ -120,13 +142,27 @@ const CONVOLUTION: &[Field] = &[
     Field("dilation", 18, Number),
 ];
 
+const DATA: &[Field] =
+    &[Field("batch_size", 4, Number), Field("crop_size", 5, Number), Field("force_encoded_color", 9, Truth)];
+
 const DUMMY_DATA: &[Field] = &[Field("shape", 6, Block(SHAPE))];
 
 const ELTWISE: &[Field] = &[Field("operation", 1, Number), Field("coeff", 2, Real)];
 
+const EMBED: &[Field] =
+    &[Field("num_output", 1, Number), Field("input_dim", 2, Number), Field("bias_term", 3, Truth)];
+
 const EXPONENT: &[Field] = &[Field("base", 1, Real), Field("scale", 2, Real), Field("shift", 3, Real)];
 
 const POWER: &[Field] = &[Field("power", 1, Real), Field("scale", 2, Real), Field("shift", 3, Real)];
+
+const IMAGE_DATA: &[Field] = &[
+    Field("batch_size", 4, Number),
+    Field("crop_size", 5, Number),
+    Field("new_height", 9, Number),
+    Field("new_width", 10, Number),
+    Field("is_color", 11, Truth),
+];
 
 const INNER_PRODUCT: &[Field] = &[
     Field("num_output", 1, Number),
@@ -164,7 +200,18 @@ const POOLING: &[Field] = &[
     Field("global_pooling", 12, Truth),
 ];
 
+const PARAMETER: &[Field] = &[Field("shape", 1, Block(SHAPE))];
+
+const RECURRENT: &[Field] = &[Field("num_output", 1, Number), Field("expose_hidden", 5, Truth)];
+
+const REDUCTION: &[Field] =
+    &[Field("operation", 1, Number), Field("axis", 2, Number), Field("coeff", 3, Real)];
+
 const RELU: &[Field] = &[Field("negative_slope", 1, Real)];
+
+const SPP: &[Field] = &[Field("pyramid_height", 1, Number), Field("pool", 2, Number)];
+
+const TILE: &[Field] = &[Field("axis", 1, Number), Field("tiles", 2, Number)];
 
 const SOFTMAX: &[Field] = &[Field("axis", 2, Number)];
 
@@ -188,6 +235,15 @@ const SCALE: &[Field] =
 const INPUT: &[Field] = &[Field("shape", 1, Block(SHAPE))];
 
 const CROP: &[Field] = &[Field("axis", 1, Number), Field("offset", 2, Number)];
+
+const TRANSFORM: &[Field] = &[
+    Field("crop_size", 3, Number),
+    Field("mean_value", 5, Real),
+    Field("force_color", 6, Truth),
+    Field("force_gray", 7, Truth),
+];
+
+const WINDOW_DATA: &[Field] = &[Field("batch_size", 4, Number), Field("crop_size", 5, Number)];
 
 const PERMUTE: &[Field] = &[Field("order", 1, Number)];
 
@@ -337,6 +393,26 @@ fn push(out: &mut String, fields: &[Field], number: u32, wire: Wire<'_>) {
             _ = writeln!(out, "{name} {{");
             message.each().for_each(|(number, wire)| push(out, inner, number, wire));
             out.push_str("}\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parameters of layers that other versions of Caffe have, with numbers of their own.
+    const OF_OTHERS: [&str; 3] = ["interp_param", "roi_pooling_param", "upsample_param"];
+
+    #[test]
+    fn every_parameter_that_sizes_depend_on_is_read_of_files_of_weights() {
+        let sources = [include_str!("data.rs"), include_str!("map.rs"), include_str!("shape.rs")].concat();
+        let quoted = sources.split('"').skip(1).step_by(2);
+        let named: Vec<&str> = quoted.filter(|text| text.len() > 6 && text.ends_with("_param")).collect();
+        assert!(named.len() > 30, "{named:?}");
+        for name in named {
+            let is_known = TODAY.iter().any(|Field(known, ..)| *known == name);
+            assert!(is_known || OF_OTHERS.contains(&name), "{name} has no number");
         }
     }
 }

@@ -129,8 +129,14 @@ fn own(net: &mut Network, layer: &Layer<'_>, inputs: &[Blob]) -> Result<(), Form
     };
     let mut outputs = Vec::new();
     for (place, top) in layer.tops.iter().enumerate() {
-        // The places of the greatest values have the sizes of these.
-        let dims = dims.clone().filter(|_| place == 0 || layer.op_type == "Pooling");
+        let dims = dims.clone().and_then(|dims| match &*layer.op_type {
+            _ if place == 0 => Some(dims),
+            // The places of the greatest values have the sizes of these.
+            "Pooling" => Some(dims),
+            // The state behind the last step.
+            "LSTM" | "RNN" => Some([&[1], &dims[1..]].concat()),
+            _ => None,
+        });
         if dims.is_none() {
             net.unsized_layers.add(|| format!("{} ({})", layer.name, layer.op_type));
         }

@@ -134,6 +134,12 @@ pub(super) fn along_axes(layer: &Layer<'_>, dims: Option<&[i64]>) -> Option<Vec<
             let width = layer.parameters("embed_param").int("num_output").filter(|width| *width > 0)?;
             Some(dims.iter().copied().chain([width]).collect())
         }
+        // Of sequences whose first axis is time and whose second are the sequences.
+        "LSTM" | "RNN" => {
+            let [steps, sequences, ..] = *dims else { return None };
+            let width = layer.parameters("recurrent_param").int("num_output").filter(|width| *width > 0)?;
+            Some(vec![steps, sequences, width])
+        }
         "Im2col" => {
             let [batch, channels, height, width] = *dims else { return None };
             let window = Window::of(layer.parameters("convolution_param"))?;

@@ -110,7 +110,7 @@ fn sizes_follow_caffes_own_rules() {
 }
 
 #[test]
-fn layers_that_onnx_lacks_keep_their_type_and_have_no_cost() {
+fn layers_that_onnx_lacks_keep_their_type_and_cost_what_their_parameters_say() {
     let text = format!(
         "{INPUT}
         layer {{ name: 'n' type: 'Normalize' bottom: 'data' top: 'n' norm_param {{ across_spatial: false }} }}
@@ -128,7 +128,8 @@ fn layers_that_onnx_lacks_keep_their_type_and_have_no_cost() {
         (node("p").op_type, node("p").attributes.int("power"), node("p").attributes.float("scale")),
         ("Power", Some(2), Some(0.5))
     );
-    assert_eq!(Cost::of(&model, &shapes, node("p").id).flops, None);
+    assert_eq!(Cost::of(&model, &shapes, node("p").id).flops, Some(2 * 3 * 32 * 32));
+    assert_eq!(Cost::of(&model, &shapes, node("d").id).flops, None);
     assert_eq!(dims(&model, &shapes, "s"), [1, 1, 32, 32]);
     assert!(model.provenance().losses[0].contains("d (DetectionOutput)"), "{:?}", model.provenance().losses);
 }
@@ -187,6 +188,87 @@ fn a_hundred_thousand_layers_of_one_blob_are_read() {
         text.push_str(&format!("layer {{ name: 'r{number}' type: 'ReLU' bottom: 'data' top: 'data' }}\n"));
     }
     assert_eq!(load(&text).unwrap().graph().node_count(), 100_000);
+}
+
+#[test]
+fn a_network_has_the_sizes_of_its_text_in_a_file_of_weights() {
+    use opscope_testing::protobuf::Message;
+    let layers = [
+        ("am", "ArgMax", "argmax_param { axis: 1 }", 103, Message::new().int(3, 1), vec![1, 1, 32, 32]),
+        (
+            "red",
+            "Reduction",
+            "reduction_param { operation: MEAN axis: 2 }",
+            136,
+            { Message::new().int(1, 4).int(2, 2) },
+            vec![1, 3],
+        ),
+        ("tile", "Tile", "tile_param { axis: 2 tiles: 3 }", 138, Message::new().int(1, 2).int(2, 3), {
+            vec![1, 3, 96, 32]
+        }),
+        (
+            "spp",
+            "SPP",
+            "spp_param { pyramid_height: 2 pool: MAX }",
+            132,
+            { Message::new().int(1, 2).int(2, 0) },
+            vec![1, 15],
+        ),
+        (
+            "emb",
+            "Embed",
+            "embed_param { num_output: 5 input_dim: 9 }",
+            137,
+            { Message::new().int(1, 5).int(2, 9) },
+            vec![1, 3, 32, 32, 5],
+        ),
+        ("lstm", "LSTM", "recurrent_param { num_output: 7 }", 146, Message::new().int(1, 7), vec![1, 3, 7]),
+        (
+            "par",
+            "Parameter",
+            "parameter_param { shape { dim: 4 dim: 6 } }",
+            145,
+            { Message::new().message(1, &Message::new().packed(1, &[4, 6])) },
+            vec![4, 6],
+        ),
+    ];
+    let sizes = Message::new().packed(1, &[1, 3, 32, 32]);
+    let mut net = Message::new().bytes(1, "net").bytes(3, "data").message(8, &sizes);
+    let mut text = INPUT.to_owned();
+    for (name, op_type, stated, number, parameters, _) in &layers {
+        text.push_str(&format!(
+            "layer {{ name: '{name}' type: '{op_type}' bottom: 'data' top: '{name}' {stated} }}\n"
+        ));
+        let layer = Message::new().bytes(1, name).bytes(2, op_type).bytes(3, "data").bytes(4, name);
+        net = net.message(100, &layer.message(*number, parameters));
+    }
+    let (of_text, text_shapes) = inferred(&text);
+    let of_file = Model::from_any_bytes(net.0.into()).unwrap();
+    let file_shapes = Shapes::infer(&of_file, &Bindings::new()).unwrap();
+    assert_eq!(of_file.provenance().losses, of_text.provenance().losses);
+    for (name, .., expected) in &layers {
+        assert_eq!(&dims(&of_text, &text_shapes, name), expected, "{name}");
+        assert_eq!(&dims(&of_file, &file_shapes, name), expected, "{name} of the file of weights");
+        let flops = |model: &Model, shapes: &Shapes| {
+            Cost::of(model, shapes, model.graph().node_by_name(name).unwrap().id).flops
+        };
+        assert_eq!(flops(&of_text, &text_shapes), flops(&of_file, &file_shapes), "{name}");
+    }
+}
+
+#[test]
+fn the_last_states_of_a_recurrent_layer_have_its_sizes_of_one_step() {
+    let text = "name: 'net'\ninput: 'data'\ninput_shape { dim: 175 dim: 2 dim: 1400 }\n\
+        layer { name: 'l' type: 'LSTM' bottom: 'data' top: 'l' top: 'h' top: 'c' \
+        recurrent_param { num_output: 64 expose_hidden: true } }\n\
+        layer { name: 'ip' type: 'InnerProduct' bottom: 'l' top: 'ip' \
+        inner_product_param { num_output: 10 axis: 2 } }\n";
+    let (model, shapes) = inferred(text);
+    assert_eq!(model.provenance().losses, [""; 0]);
+    assert_eq!(dims(&model, &shapes, "ip"), [175, 2, 10]);
+    let lstm = model.graph().node_by_name("l").unwrap();
+    let of = |place| shapes.get(lstm.output(place).unwrap()).unwrap().known_dims().unwrap();
+    assert_eq!((of(0), of(1), of(2)), (vec![175, 2, 64], vec![1, 2, 64], vec![1, 2, 64]));
 }
 
 #[test]

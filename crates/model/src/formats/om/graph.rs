@@ -3,7 +3,7 @@
 //!
 //! A model of open sizes has its operators in graphs that operators of the first one run. Where such an operator does
 //! nothing but run one graph (`PartitionedCall`), that graph's inputs and outputs are tied to its own; the graphs of
-//! conditions and loops are added beside the operator that runs them.
+//! conditions and loops are added beside the operator that runs them, whose inputs they read in their own sizes.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -176,7 +176,7 @@ impl<'b> Reader<'b, '_> {
         depth: usize,
     ) -> Result<(), FormatError> {
         match &*operator.op_type {
-            "Data" | "AippData" | "AnnData" | "RefData" => self.input(operator, parent),
+            "Data" | "AippData" | "AnnData" | "RefData" => self.input(operator, parent)?,
             "NetOutput" => self.outputs(operator, parent),
             // Between the parts into which the compiler cuts a graph.
             "PlaceHolder" if operator.inputs.is_empty() => self.place_holder(operator, parent)?,
@@ -214,17 +214,31 @@ impl<'b> Reader<'b, '_> {
         data.map(|input| output_name(input)).collect()
     }
 
-    fn input(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) {
+    fn input(&mut self, operator: &Operator<'b>, parent: Option<&Parent<'_>>) -> Result<(), FormatError> {
         let name = value(&operator.name, 0);
         let described = operator.output_tensors.first().map(|tensor| Described::of(*tensor, self.dictionary));
-        if let Some(Parent { inputs, is_tied: true, .. }) = parent {
-            let index = operator.value("_parent_node_index", self.dictionary).and_then(|value| value.int());
-            let index = index.and_then(|index| usize::try_from(index).ok());
-            if let Some(given) = index.and_then(|index| inputs.get(index)) {
-                return self.assembly.alias(name, given.clone());
+        let index = operator.value("_parent_node_index", self.dictionary).and_then(|value| value.int());
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let given = |parent: &Parent<'_>| Some((parent.inputs.get(index?)?.clone(), parent.is_tied));
+        match parent.and_then(given) {
+            Some((given, true)) => self.assembly.alias(name, given),
+            // A branch or a turn takes it in sizes of its own.
+            Some((given, false)) => {
+                if let Some(described) = &described {
+                    self.assembly.declare(&name, &described.tensor);
+                }
+                self.assembly.helper(NodeProto {
+                    name: Some(operator.name.to_string()),
+                    op_type: Some("Data".to_owned()),
+                    domain: Some(super::DOMAIN.to_owned()),
+                    input: vec![given],
+                    output: vec![name],
+                    ..Default::default()
+                })?;
             }
+            None => self.assembly.input(&name, described.as_ref().map(|described| &described.tensor)),
         }
-        self.assembly.input(&name, described.as_ref().map(|described| &described.tensor));
+        Ok(())
     }
 
     /// A value of another part: a weight where it is a constant there.
@@ -236,10 +250,7 @@ impl<'b> Reader<'b, '_> {
         let stands_for = operator.words("parentOpType", self.dictionary);
         match stands_for.first().map(String::as_str) {
             Some("Const" | "Constant") => self.constant(operator),
-            _ => {
-                self.input(operator, parent);
-                Ok(())
-            }
+            _ => self.input(operator, parent),
         }
     }
 

@@ -110,6 +110,50 @@ fn a_graph_that_an_operator_runs_stands_in_its_place() {
 }
 
 #[test]
+fn branches_take_their_inputs_from_the_operator_that_chooses_one() {
+    let tensor = |batch: i64| Tensor::plain(&[batch, 4]);
+    let inner = |name: &str, op: &'static str, input: &str, batch: i64| {
+        Operator::new(name, op, &[(input, tensor(batch))], tensor(batch))
+    };
+    let outer = vec![
+        Operator::new("which", "Data", &[], Tensor::plain(&[1])),
+        Operator::new("x", "Data", &[], tensor(-1)),
+        Operator {
+            graphs: vec!["one".into(), "eight".into()],
+            ..Operator::new(
+                "case",
+                "Case",
+                &[("which:0", Tensor::plain(&[1])), ("x:0", tensor(-1))],
+                tensor(-1),
+            )
+        },
+        Operator::new("out", "NetOutput", &[("case:0", tensor(-1))], tensor(-1)),
+    ];
+    let branch = |batch: i64| {
+        vec![
+            Operator::new(&format!("given{batch}"), "Data", &[], tensor(batch))
+                .with("_parent_node_index", Value::Int(1)),
+            inner(&format!("relu{batch}"), "Relu", &format!("given{batch}:0"), batch),
+            Operator::new(
+                &format!("end{batch}"),
+                "NetOutput",
+                &[(&format!("relu{batch}:0"), tensor(batch))],
+                tensor(batch),
+            ),
+        ]
+    };
+    let bytes = file(Form::New, &[("outer", outer), ("one", branch(1)), ("eight", branch(8))], &[]);
+    let model = load(bytes).unwrap();
+    let inputs: Vec<_> = model.graph().inputs().iter().map(|id| model.graph().value(*id).name).collect();
+    assert_eq!(inputs, ["which:0", "x:0"], "those of branches are none of the model");
+    let shapes = Shapes::infer(&model, &Bindings::new()).unwrap();
+    let relu = model.graph().node_by_name("relu8").unwrap();
+    assert_eq!(Cost::of(&model, &shapes, relu.id).flops, Some(32), "in the sizes of its branch");
+    let given = model.graph().node_by_name("given8").unwrap();
+    assert_eq!((model.is_helper("given8"), &given.proto.input[..]), (true, &["x:0".to_owned()][..]));
+}
+
+#[test]
 fn a_file_that_is_cut_off_gives_what_it_has_and_says_what_it_lacks() {
     let whole = small(Form::New);
     let cut = load(whole[..whole.len() - 3000].to_vec()).unwrap();

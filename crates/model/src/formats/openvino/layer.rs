@@ -125,6 +125,11 @@ impl<'r, 'p, 'g, 'x> Site<'r, 'p, 'g, 'x> {
         is_constant.then(|| self.reader.constant(self.plan, source))
     }
 
+    /// Whether an input is a constant whose data aren't there.
+    pub fn is_unread(&mut self, input: usize) -> bool {
+        self.constant(input).is_some_and(|constant| constant.tensor.raw_data.is_none())
+    }
+
     /// The elements of an input that is a short constant of integers.
     pub fn ints(&mut self, input: usize) -> Option<Vec<i64>> {
         self.constant(input)?.ints()

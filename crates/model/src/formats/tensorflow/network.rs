@@ -342,6 +342,7 @@ impl Network {
             let value = self.plain(name)?;
             let declared = Tensor { data_type, dims: None };
             self.assembly.output(&value, Some(&declared).filter(|_| data_type != DataType::Unknown));
+            self.assembly.name_output(&value, name);
         }
         Ok(())
     }

@@ -85,11 +85,25 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     weights(model, &parts, facts);
     within(&parts, facts);
     origins(model, facts);
+    if let Some(shapes) = shapes {
+        contradictions(shapes, facts);
+    }
     if let Some(shapes) = shapes.filter(|_| kinds.contains(&model.kind())) {
         missing_sizes(model, shapes, facts);
     }
     if let Err(error) = model.check_external_data() {
         facts.missing.push(say!("weights: {}", sentence(&error.to_string())));
+    }
+}
+
+/// Says what of a model's declared sizes and types its operators don't make, as beside weights of another model.
+fn contradictions(shapes: &Shapes, facts: &mut Facts) {
+    if let [first, ..] = shapes.notes() {
+        let number = shapes.notes().len();
+        facts.missing.push(say!(
+            "agreement of what the model states and what its operators make; {number} times the latter is taken, first: {}",
+            printable(&first.text)
+        ));
     }
 }
 

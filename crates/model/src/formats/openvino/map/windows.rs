@@ -155,12 +155,25 @@ pub(super) fn resize(site: &mut Site<'_, '_, '_, '_>) -> Option<Made> {
         _ => return None,
     };
     let axes_input = if is_new { 2 } else { 3 };
-    let axes = if site.inputs() > axes_input { Some(site.ints(axes_input)?) } else { None };
     // Until the eleventh set, sizes and factors are inputs of their own, one of which isn't looked at.
-    let factors = if is_new { 1 } else { 2 };
-    let inputs = match by_sizes {
-        true => vec![site.value(0), String::new(), String::new(), site.value(1)],
-        false => vec![site.value(0), String::new(), site.value(factors)],
+    let factors = if is_new || by_sizes { 1 } else { 2 };
+    let has_axes = site.inputs() > axes_input;
+    let is_unread = site.is_unread(factors) || has_axes && site.is_unread(axes_input);
+    let (axes, inputs) = match is_unread {
+        // Without the file of constants, the ports tell the sizes.
+        true => {
+            let sizes = site.output_dims(0).filter(|dims| dims.iter().all(|size| *size > 0))?.to_vec();
+            (None, vec![site.value(0), String::new(), String::new(), site.store_ints("sizes", &sizes)])
+        }
+        false => {
+            let axes = if has_axes { Some(site.ints(axes_input)?) } else { None };
+            let last = site.value(factors);
+            let inputs = match by_sizes {
+                true => vec![site.value(0), String::new(), String::new(), last],
+                false => vec![site.value(0), String::new(), last],
+            };
+            (axes, inputs)
+        }
     };
     let made = Made::new("Resize", inputs).with(axes.map(|axes| ints("axes", axes)));
     let made = made.with([string("mode", mode), string("coordinate_transformation_mode", &place)]);

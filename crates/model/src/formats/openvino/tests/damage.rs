@@ -158,3 +158,27 @@ fn other_versions_and_executable_graphs_are_told_apart() {
     let error = load("<net name=\"n\" version=\"11\"><layers></layers></net>").unwrap_err().to_string();
     assert!(error.contains("no layers"), "{error}");
 }
+
+#[test]
+fn an_interpolation_without_its_constants_has_the_sizes_that_its_ports_state() {
+    let mut net = Network::default();
+    let image = net.input(&[1, 3, 175, 175]);
+    let (sizes, axes) = (net.list(&[350, 350]), net.list(&[2, 3]));
+    let data = "mode=\"linear_onnx\" shape_calculation_mode=\"sizes\" \
+                coordinate_transformation_mode=\"align_corners\" nearest_mode=\"round_prefer_floor\" \
+                antialias=\"false\" pads_begin=\"0\" pads_end=\"0\" cube_coeff=\"-0.75\"";
+    let ports = [image, sizes, axes];
+    let id = net.typed("Interpolate", "opset11", data, &ports, &[&[1, 3, 350, 350]], "FP32");
+    net.result((id, 0));
+    let (with, _) = net.inferred();
+    let without = load(&net.text()).unwrap();
+    let shapes = Shapes::infer(&without, &Bindings::new()).unwrap();
+    assert_eq!((types(&without), shapes.notes()), (types(&with), &[][..]));
+    assert_eq!(types(&without), [("", "Resize")]);
+    let resize = without.graph().nodes().next().unwrap();
+    assert_eq!(shapes.get(resize.output(0).unwrap()).unwrap().known_dims(), Some(vec![1, 3, 350, 350]));
+    assert_eq!(
+        without.graph().nodes().map(|node| Cost::of(&without, &shapes, node.id).parameters).sum::<u64>(),
+        0
+    );
+}
