@@ -609,3 +609,48 @@ fn runs_behind_the_first_of_a_text_are_told_and_change_nothing() {
         assert_eq!(further.count(), 1, "{name}: {:#}", told["losses"]);
     }
 }
+
+/// The operators' time of a profile, and the kinds of its losses with what each tells.
+fn time_and_losses(place: &Place, path: &str) -> (f64, Vec<(String, String)>) {
+    let answer = place.done(&["analyze", path, "--json"]).json();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let losses = answer["losses"].as_array().expect("losses").iter();
+    let losses = losses.map(|loss| (text(loss, "kind"), text(loss, "detail"))).collect();
+    (number(&answer, "/overview/operator_time_ns"), losses)
+}
+
+#[test]
+fn names_with_semicolons_are_whole_in_counters_of_openvinos_and_the_nodes_by_time_tell_the_same() {
+    let place = Place::new();
+    fs::create_dir(place.path("run")).unwrap();
+    let (conv, pool) = ("model/conv0/BiasAdd;model/conv0/Conv2D", "a;b;c");
+    let average = format!(
+        "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)\n\
+         x;y;Status.NOT_RUN;Parameter;unknown;0.000;0.000\n\
+         {conv};Status.EXECUTED;Convolution;jit;1.250;1.200\n\
+         {pool};Status.EXECUTED;Pooling;jit;0.750;0.750\n\
+         Total;;;;2.000;1.950\n\n"
+    );
+    let sorted = format!(
+        "layerName,execStatus,layerType,execType,realTime (ms),cpuTime (ms),\"proportion (%)\n\"\n\
+         {conv},Status.EXECUTED,Convolution,jit,1.250,1.200,62.50%\n\
+         {pool},Status.EXECUTED,Pooling,jit,0.750,0.750,37.50%\n\
+         x;y,Status.NOT_RUN,Parameter,unknown,0.000,0.000,0.00%\n\n\
+         Total time: 2.00 milliseconds\nTotal CPU time: 1.95 milliseconds\n\n\n"
+    );
+    place.write("run/benchmark_average_counters_report.csv", &average);
+    place.write("run/benchmark_sorted_report.csv", &sorted);
+    place.write("average.csv", average);
+    place.write("sorted.csv", sorted);
+    let expected = [(pool, 750_000.0), (conv, 1_250_000.0)];
+    for path in ["average.csv", "sorted.csv", "run"] {
+        let found = rows(&place, path);
+        let found: Vec<_> = found.iter().map(|(name, time, _)| (name.as_str(), *time)).collect();
+        assert_eq!(found, expected, "{path}");
+        let (time, losses) = time_and_losses(&place, path);
+        assert_eq!(time, 2_000_000.0, "{path}");
+        assert_eq!(losses, [("layer-not-run".to_owned(), "nodes".to_owned())], "{path}");
+    }
+    let told = place.done(&["info", "run"]).stderr;
+    assert!(told.contains("benchmark_sorted_report.csv tells of the same run"), "{told}");
+}

@@ -2,9 +2,9 @@
 
 use opscope_trace::{LossKind, Losses, Trace};
 
-use super::ReadError;
 use super::exec_graph::ExecGraph;
 use super::sections::{Node, Sections};
+use super::{ReadError, is_status};
 use crate::reading::Stop;
 
 /// The headings by which a table is known, in the order in which they stand.
@@ -13,6 +13,10 @@ const KNOWN: [&str; 3] = ["layerName", "execStatus", "layerType"];
 /// The columns of a table; those that it lacks are `None`.
 struct Columns {
     separator: u8,
+    /// How many columns have a heading.
+    count: usize,
+    /// Whether lines end with a separator, as those of the tool in C++ do.
+    ends_with_separator: bool,
     status: usize,
     op_type: usize,
     kernel: Option<usize>,
@@ -29,17 +33,37 @@ impl Columns {
         if !matches!(separator, b';' | b',') {
             return None;
         }
-        let headings: Vec<&str> =
+        let mut headings: Vec<&str> =
             line.split(char::from(separator)).map(|heading| heading.trim().trim_matches('"')).collect();
+        let ends_with_separator = headings.pop_if(|heading| heading.is_empty()).is_some();
         let find = |name: &str| headings.iter().position(|heading| *heading == name);
         Some(Self {
             separator,
+            count: headings.len(),
+            ends_with_separator,
             status: find(KNOWN[1])?,
             op_type: find(KNOWN[2])?,
             kernel: find("execType"),
             real: find("realTime (ms)")?,
             cpu: find("cpuTime (ms)"),
         })
+    }
+
+    /// The cells of a line, as many as there are columns or less. The tools put semicolons between cells and quote
+    /// none, and names of layers have semicolons in graphs of TensorFlow: a name is all before the cells that end a
+    /// line, whose number is that of the other headings.
+    fn cells<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        let mut cells = split(line, self.separator);
+        if self.ends_with_separator {
+            cells.pop_if(|cell| cell.trim().is_empty());
+        }
+        let further = cells.len().saturating_sub(self.count);
+        if self.separator == b';' && further > 0 {
+            let name: usize =
+                cells[..further].iter().map(|cell| cell.len() + 1).sum::<usize>() + cells[further].len();
+            cells.splice(..=further, [&line[..name]]);
+        }
+        cells
     }
 }
 
@@ -58,9 +82,9 @@ pub fn looks_like(head: &[u8]) -> bool {
 pub fn read(text: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace, ReadError> {
     let (mut sections, mut losses) = (Sections::default(), Losses::default());
     let (mut columns, mut is_open) = (None, false);
-    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut lines = (1_u64..).zip(text.split(|byte| *byte == b'\n')).peekable();
     let mut turns = stop.within(0u64..);
-    while let Some(line) = lines.next() {
+    while let Some((number, line)) = lines.next() {
         if turns.next().is_none() {
             break;
         }
@@ -75,7 +99,7 @@ pub fn read(text: &[u8], graph: Option<&ExecGraph>, stop: &Stop) -> Result<Trace
         let (Some(columns), false) = (&columns, line.trim_ascii().is_empty()) else { continue };
         // The last line has an end, too, unless it was cut off.
         if lines.peek().is_none() {
-            losses.count(LossKind::OpenLastLine, "the last line", 1);
+            losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
         }
         if row(&mut sections, &mut losses, columns, line) == Row::Total {
             sections.complete();
@@ -104,7 +128,7 @@ enum Row {
 /// Enters a line.
 fn row(sections: &mut Sections, losses: &mut Losses, columns: &Columns, line: &[u8]) -> Row {
     let line = String::from_utf8_lossy(line);
-    let cells = split(&line, columns.separator);
+    let cells = columns.cells(&line);
     let cell = |column: usize| cells.get(column).map_or("", |cell| cell.trim());
     let name = cells.first().map_or("", |name| name.trim());
     let is_total = name.eq_ignore_ascii_case("total") && cell(columns.status).is_empty();
@@ -114,9 +138,12 @@ fn row(sections: &mut Sections, losses: &mut Losses, columns: &Columns, line: &[
     if is_total || name.starts_with("Total time: ") || name.starts_with("Total CPU time: ") {
         return Row::Total;
     }
-    if cells.len() <= columns.real {
-        // The heading of a sorted table ends with a line break within quotes.
-        let is_rest = name.is_empty() || cells.iter().all(|cell| cell.trim().is_empty());
+    // The heading of a sorted table ends with a line break within quotes, and the tool in C++ writes lines of
+    // separators alone.
+    let is_rest = cells.iter().all(|cell| cell.trim().trim_matches('"').is_empty());
+    // With a cell less, a part of a name may stand where the status should.
+    let is_cut = cells.len() < columns.count && !is_status(cell(columns.status));
+    if cells.len() <= columns.real || is_cut || is_rest {
         losses.count(LossKind::ShortLayer, "lines", u64::from(!is_rest));
         return Row::Nothing;
     }
@@ -150,4 +177,64 @@ fn split(line: &str, separator: u8) -> Vec<&str> {
     }
     cells.push(line[start..].trim().trim_matches('"'));
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_trace::Nanoseconds;
+
+    use super::*;
+
+    /// Names and times of the operators, and the kinds of losses.
+    fn rows(text: &str) -> (Vec<(String, Nanoseconds)>, Vec<LossKind>) {
+        let trace = read(text.as_bytes(), None, &Stop::default()).unwrap();
+        let name = |task: usize| {
+            let operator = trace.tasks.operator()[task].unwrap();
+            trace.strings.get(trace.operators.get(operator).name).to_owned()
+        };
+        let rows = (0..trace.tasks.len()).map(|task| (name(task), trace.tasks.duration()[task]));
+        (rows.collect(), trace.losses.kind().to_vec())
+    }
+
+    const NAME: &str = "model/conv0/BiasAdd;model/conv0/Conv2D";
+
+    fn table(separator: &str, end: &str) -> String {
+        let lines = [
+            ["layerName", "execStatus", "layerType", "execType", "realTime (ms)", "cpuTime (ms)"],
+            [NAME, "EXECUTED", "Convolution", "jit", "1.250", "1.250"],
+            ["a;b", "NOT_RUN", "Relu", "undef", "0.000", "0.000"],
+            ["pool", "EXECUTED", "Pooling", "jit", "0.750", "0.750"],
+            ["Total", "", "", "", "2.000", "2.000"],
+        ];
+        lines.map(|cells| cells.join(separator) + end).concat()
+    }
+
+    #[test]
+    fn a_name_with_semicolons_is_all_before_the_cells_that_end_a_line() {
+        let expected = [(NAME.to_owned(), Nanoseconds(1_250_000)), ("pool".to_owned(), Nanoseconds(750_000))];
+        let with_rest = table(";", ";\r\n") + ";;;;;;\r\n";
+        for text in [table(";", "\n"), table(";", ";\n"), with_rest, table(",", "\n")] {
+            assert_eq!(rows(&text), (expected.to_vec(), vec![LossKind::LayerNotRun]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_cut_within_a_name_with_semicolons_is_no_layer() {
+        let text = table(";", "\n");
+        let end = text.find("a;b;NOT_RUN").unwrap();
+        for cut in ["a;b;NOT_RUN;Relu;undef", "a;b;NOT_RUN;Relu"] {
+            let (found, losses) = rows(&text[..end + cut.len()]);
+            assert_eq!(found.len(), 1, "{cut}");
+            assert!(losses.contains(&LossKind::ShortLayer), "{losses:?}");
+            assert!(!losses.contains(&LossKind::LayerWithoutDuration), "{losses:?}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_has_no_end_is_named() {
+        let text = table(";", "\n");
+        let trace = read(text[..text.len() - 9].as_bytes(), None, &Stop::default()).unwrap();
+        let open = trace.losses.iter().find(|(_, loss)| loss.kind == LossKind::OpenLastLine).unwrap().1;
+        assert_eq!(trace.strings.get(open.detail), "line 5");
+    }
 }

@@ -47,3 +47,11 @@ pub enum ReadError {
 fn is_executed(status: &str) -> bool {
     status.rsplit('.').next().unwrap_or_default().eq_ignore_ascii_case("executed")
 }
+
+/// Whether a text is the status of a node.
+fn is_status(text: &str) -> bool {
+    let word = text.rsplit('.').next().unwrap_or_default();
+    ["EXECUTED", "NOT_RUN", "OPTIMIZED_OUT", "INVALID_STATUS"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+}

@@ -112,7 +112,8 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     }
     let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     if is_cut && !last.is_empty() {
-        layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
+        let number = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+        layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
     }
     if let [before @ .., last] = &counts[..]
         && !before.is_empty()
