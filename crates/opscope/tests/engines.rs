@@ -654,3 +654,43 @@ fn names_with_semicolons_are_whole_in_counters_of_openvinos_and_the_nodes_by_tim
     let told = place.done(&["info", "run"]).stderr;
     assert!(told.contains("benchmark_sorted_report.csv tells of the same run"), "{told}");
 }
+
+/// A table of PyTorch's of a device: name, own times of processor and device, calls.
+fn table_of_device(rows: &[[&str; 4]]) -> String {
+    let dashes = "------------  ".repeat(6) + "\n";
+    let line = |cells: [&str; 6]| cells.map(|cell| format!("{cell:>12}  ")).concat() + "\n";
+    let headings = line(["Name", "Self CPU %", "Self CPU", "CPU total", "Self CUDA", "# of Calls"]);
+    let share = |cpu: &str| if cpu == "0.000us" { "0.00%" } else { "9.00%" };
+    let rows: String = rows
+        .iter()
+        .map(|[name, cpu, device, calls]| line([name, share(cpu), cpu, cpu, device, calls]))
+        .collect();
+    let totals = "Self CPU time total: 6.000ms\nSelf CUDA time total: 11.000ms\n";
+    format!("{dashes}{headings}{dashes}{rows}{dashes}{totals}")
+}
+
+#[test]
+fn a_table_of_pytorchs_with_few_rows_counts_no_time_of_a_device_twice_and_tells_what_lacks() {
+    let place = Place::new();
+    let all = [
+        ["model", "2.000ms", "0.000us", "1"],
+        ["aten::conv", "3.000ms", "10.000ms", "20"],
+        ["aten::relu", "1.000ms", "1.000ms", "20"],
+        ["gemm", "0.000us", "6.000ms", "20"],
+        ["im2col", "0.000us", "4.000ms", "20"],
+        ["relu_k", "0.000us", "1.000ms", "20"],
+    ];
+    let lacks = |time: &str| ("rows-not-printed".to_owned(), format!("{time} ms of the device's time total"));
+    place.write("all.txt", table_of_device(&all));
+    assert_eq!(time_and_losses(&place, "all.txt"), (11_000_000.0, vec![]));
+    place.write("some.txt", table_of_device(&[all[0], all[1], all[2], all[4]]));
+    assert_eq!(time_and_losses(&place, "some.txt"), (4_000_000.0, vec![lacks("7.000")]));
+    // No row that was printed has a time of the device: the host's times are none of it.
+    place.write("host.txt", table_of_device(&all[..1]));
+    let (time, losses) = time_and_losses(&place, "host.txt");
+    assert_eq!((time, losses.contains(&lacks("11.000"))), (0.0, true), "{losses:?}");
+    let text = place.done(&["analyze", "host.txt"]).stdout;
+    assert!(text.contains("11.000 ms of the device's time total"), "{text}");
+    let calls = place.done(&["analyze", "host.txt", "--host", "--json"]).json();
+    assert_eq!(number(&calls, "/rows/0/time_ns"), 2_000_000.0, "{calls}");
+}

@@ -12,10 +12,10 @@
 //!
 //! Columns are as wide as their dashes, and longer cells, as the heading `CUDA time avg` above twelve dashes, move those
 //! behind them to the right. Times are sums over all calls, in the unit that stands behind them. Of a
-//! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and the kernels
-//! have rows of their own in some versions: the total below the table says which of both sum up to it. What the total
-//! has beyond the rows is that of rows that weren't printed (`row_limit`). Early versions tell of a device only what an
-//! operator's calls take in all (`CUDA total`), others within them included: nothing tells whose own that is.
+//! device's times (`Self CUDA`, `Self XPU` …) an operator has those of the kernels that it launched, and since Kineto
+//! the kernels have rows of their own, without a time of the processor, whose sum alone is the total below the table.
+//! Time that only the total has is that of rows that weren't printed (`row_limit`). Early versions tell of a device only
+//! what an operator's calls take in all (`CUDA total`), others within them included: nothing tells whose own that is.
 
 use std::collections::HashSet;
 
@@ -42,6 +42,8 @@ struct Columns {
     /// Whether the device's times are only told of all calls, others within them included.
     is_device_of_calls: bool,
     calls: usize,
+    /// All times and shares of the processor.
+    of_processor: Vec<usize>,
 }
 
 impl Columns {
@@ -57,7 +59,13 @@ impl Columns {
         });
         // Of all calls, those within others included.
         let is_device_of_calls = device.is_none() && cells.iter().any(|cell| cell == "CUDA total");
+        let is_of_processor = |cell: &str| {
+            let bare = cell.strip_prefix("Self ").unwrap_or(cell);
+            bare.starts_with("CPU") && !bare.contains("Mem")
+        };
+        let of_processor = (0..cells.len()).filter(|place| is_of_processor(&cells[*place])).collect();
         Some(Self {
+            of_processor,
             name: find(&["Name"])?,
             cpu: find(&["Self CPU", "Self CPU total"])?,
             calls: find(&["# of Calls", "Number of Calls"])?,
@@ -147,6 +155,9 @@ struct Row {
     name: String,
     cpu: Option<Nanoseconds>,
     device: Option<Nanoseconds>,
+    /// Whether any cell tells a time or share of the processor. In a coarse unit, a short time is printed as none, and
+    /// its share isn't.
+    is_of_processor: bool,
     calls: u64,
 }
 
@@ -162,9 +173,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let (mut columns, mut rows) = (None::<Columns>, Vec::new());
     let (mut cpu_total, mut device_total) = (None, None);
     let (mut before, mut dashes) = (String::new(), 0);
-    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut lines = (1_u64..).zip(text.split(|byte| *byte == b'\n')).peekable();
     let mut turns = stop.within(0u64..);
-    while let Some(line) = lines.next() {
+    while let Some((number, line)) = lines.next() {
         if turns.next().is_none() {
             break;
         }
@@ -187,7 +198,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             columns.as_ref().filter(|_| dashes < 2 && !line.is_empty() && spans(&line).is_none())
         {
             let is_last = lines.peek().is_none();
-            layers.losses.count(LossKind::OpenLastLine, "the last line", u64::from(is_last));
+            layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), u64::from(is_last));
             match row(columns, &line) {
                 Some(row) => rows.push(row),
                 None if is_of_stack(columns, &line) => {}
@@ -204,24 +215,29 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     layers.losses.count(LossKind::LayerWithoutDuration, "CUDA total, of calls within one another", is_untold);
     let has_device = enter(&mut layers, &rows, &columns, device_total);
     let cpu: i64 = rows.iter().filter_map(|row| row.cpu).fold(0, |sum, time| sum.saturating_add(time.0));
-    not_printed(&mut layers, "Self CPU time total", cpu_total, cpu);
+    compare_with(&mut layers, "Self CPU time total", cpu_total, cpu);
     if has_device {
         let on_device = has_device_time(&rows, device_total);
         let of_device = rows.iter().filter(|row| on_device(row)).filter_map(|row| row.device);
         let sum = of_device.fold(0_i64, |sum, time| sum.saturating_add(time.0));
-        not_printed(&mut layers, "the device's time total", device_total, sum);
+        compare_with(&mut layers, "the device's time total", device_total, sum);
     }
     let cut = rows.iter().filter(|row| row.name.ends_with("...")).count();
     layers.losses.count(LossKind::CutNames, "names that end with ...", cut as u64);
     Ok(layers.finish())
 }
 
-/// Counts a total that exceeds the sum of the rows by more than their rounding.
-fn not_printed(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, sum: i64) {
-    let missing = total.map_or(0, |total| total.0.saturating_sub(sum));
-    if missing > total.map_or(0, |total| total.0 / 100) {
+/// Counts a total that the sum of the rows is off by more than their rounding.
+fn compare_with(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, sum: i64) {
+    let Some(total) = total else { return };
+    let missing = total.0.saturating_sub(sum);
+    if missing > total.0 / 100 {
         let time = format!("{:.3} ms of {subject}", missing as f64 / 1e6);
         layers.losses.count(LossKind::RowsNotPrinted, &time, 1);
+    } else if missing.saturating_neg() > total.0 / 100 {
+        let times =
+            format!("rows of {:.3} ms, {subject} of {:.3} ms", sum as f64 / 1e6, total.0 as f64 / 1e6);
+        layers.losses.count(LossKind::OffTotal, &times, 1);
     }
 }
 
@@ -230,7 +246,15 @@ fn row(columns: &Columns, line: &str) -> Option<Row> {
     let name = cells[columns.name].clone();
     let calls = cells[columns.calls].parse().ok()?;
     let device = columns.device.as_ref().map(|(place, _)| duration(&cells[*place]).unwrap_or_default());
-    (!name.is_empty()).then(|| Row { name, cpu: duration(&cells[columns.cpu]), device, calls })
+    let is_told = |place: &usize| cells[*place].bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    let is_of_processor = columns.of_processor.iter().any(is_told);
+    (!name.is_empty()).then(|| Row {
+        name,
+        cpu: duration(&cells[columns.cpu]),
+        device,
+        is_of_processor,
+        calls,
+    })
 }
 
 /// Whether a line goes on with the stack of the row above: tables by stack have a place in the program on each.
@@ -239,32 +263,33 @@ fn is_of_stack(columns: &Columns, line: &str) -> bool {
     [columns.name, columns.cpu, columns.calls].iter().all(|place| cells[*place].is_empty())
 }
 
-/// The rows whose times of the device sum up to its total: kernels, which take no time of the processor, or all.
+/// The rows whose times of the device are work of its own: kernels, which take no time of the processor, or all rows
+/// where none is a kernel's.
+///
+/// Where kernels have rows, the total is of these alone (`_build_table` of PyTorch's `profiler_util.py`), so that those
+/// of operators count only where both together are the total: then no kernel of these operators was printed.
 fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) -> bool {
-    let is_kernel =
-        |row: &Row| row.cpu.is_none_or(|cpu| cpu.0 == 0) && row.device.is_some_and(|time| time.0 > 0);
+    let is_kernel = |row: &Row| !row.is_of_processor && row.device.is_some_and(|time| time.0 > 0);
     let sum = |of: &dyn Fn(&Row) -> bool| -> i128 {
         rows.iter().filter(|row| of(row)).map(|row| i128::from(row.device.unwrap_or_default().0)).sum()
     };
     // An annotation of the program has a row of each side under one name; no kernel is called as an operator is.
     let of_processor: HashSet<String> =
-        rows.iter().filter(|row| row.cpu.is_some_and(|cpu| cpu.0 > 0)).map(|row| row.name.clone()).collect();
+        rows.iter().filter(|row| row.is_of_processor).map(|row| row.name.clone()).collect();
     let is_work = move |row: &Row| is_kernel(row) && !of_processor.contains(&row.name);
     let (kernels, all) = (sum(&is_work), sum(&|_| true));
-    let kernels_only = match total {
-        Some(total) => {
-            let off = |sum: i128| (sum - i128::from(total.0)).abs();
-            kernels > 0 && off(kernels) <= off(all)
-        }
-        None => kernels > 0,
-    };
+    let is_total =
+        |sum: i128| total.is_some_and(|total| (sum - i128::from(total.0)).abs() <= i128::from(total.0 / 100));
+    let kernels_only = kernels > 0 && (is_total(kernels) || !is_total(all));
     move |row| if kernels_only { is_work(row) } else { row.device.is_some_and(|time| time.0 > 0) }
 }
 
-/// Enters the rows; returns whether any has a time of the device.
+/// Enters the rows; returns whether they are of a profile of a device: whether any has a time of it, or the total tells
+/// of one that the rows which were printed have nothing of.
 fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Option<Nanoseconds>) -> bool {
     let on_device = has_device_time(rows, device_total);
-    let has_device = rows.iter().any(&on_device);
+    let is_stated = device_total.is_some_and(|total| total.0 > 0);
+    let has_device = is_stated || rows.iter().any(&on_device);
     let mut so_far = 0;
     for row in rows {
         let Some(cpu) = row.cpu else {
@@ -272,7 +297,7 @@ fn enter(layers: &mut Layers, rows: &[Row], columns: &Columns, device_total: Opt
             continue;
         };
         // The device's own rows have no time of the processor.
-        if has_device && cpu.0 == 0 {
+        if has_device && cpu.0 == 0 && !row.is_of_processor {
             continue;
         }
         let durations: Vec<Nanoseconds> = parts(cpu, row.calls, so_far).collect();
@@ -333,8 +358,11 @@ mod tests {
             format!("{name:>20}  {share:>12}  {cpu:>12}  {device:>12}  {calls:>12}  \n")
         };
         let headings = line(["Name", "Self CPU %", "Self CPU", "Self CUDA", "# of Calls"]);
-        let rows: String =
-            rows.iter().map(|[name, cpu, device, calls]| line([name, "1%", cpu, device, calls])).collect();
+        let share = |cpu: &str| if cpu.starts_with("0.000") { "0.00%" } else { "1.00%" };
+        let rows: String = rows
+            .iter()
+            .map(|[name, cpu, device, calls]| line([name, share(cpu), cpu, device, calls]))
+            .collect();
         format!("{dashes}{headings}{dashes}{rows}{dashes}{totals}")
     }
 
@@ -386,6 +414,56 @@ mod tests {
             let (tasks, calls) = durations(&table(&with_kernels, totals));
             assert_eq!((tasks, calls.len()), (vec![4_000, 4_000, 2_000], 3));
         }
+    }
+
+    /// The durations of tasks and the losses with what they tell.
+    fn tasks_and_losses(text: &str) -> (Vec<i64>, Vec<(LossKind, String)>) {
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        let losses =
+            trace.losses.iter().map(|(_, loss)| (loss.kind, trace.strings.get(loss.detail).to_owned()));
+        (trace.tasks.duration().iter().map(|time| time.0).collect(), losses.collect())
+    }
+
+    #[test]
+    fn with_rows_left_out_kernels_alone_count_and_the_rest_of_the_total_is_told() {
+        let rows = [["aten::conv2d", "10us", "8.000us", "1"], ["im2col", "0.000us", "3.000us", "1"]];
+        let (tasks, losses) = tasks_and_losses(&table(&rows, "Self CUDA time total: 12.000us\n"));
+        assert_eq!(tasks, [3_000]);
+        assert_eq!(losses, [(LossKind::RowsNotPrinted, "0.009 ms of the device's time total".to_owned())]);
+        // Of an operator no kernel was printed, and of the others all.
+        let (tasks, losses) = tasks_and_losses(&table(&rows, "Self CUDA time total: 11.000us\n"));
+        assert_eq!((tasks, losses), (vec![8_000, 3_000], vec![]));
+    }
+
+    #[test]
+    fn rows_of_more_than_the_total_are_told() {
+        let rows = [["mm", "10.000us", "8.000us", "1"]];
+        let text = table(&rows, "Self CPU time total: 5.000us\nSelf CUDA time total: 4.000us\n");
+        let (_, losses) = tasks_and_losses(&text);
+        let told = [
+            "rows of 0.010 ms, Self CPU time total of 0.005 ms",
+            "rows of 0.008 ms, the device's time total of 0.004 ms",
+        ];
+        assert_eq!(losses, told.map(|times| (LossKind::OffTotal, times.to_owned())));
+    }
+
+    #[test]
+    fn a_device_of_which_no_row_was_printed_leaves_the_host_calls_and_no_operators() {
+        let rows = [["aten::conv2d", "10.000us", "0.000us", "1"]];
+        let text = table(&rows, "Self CPU time total: 10.000us\nSelf CUDA time total: 4.000ms\n");
+        assert_eq!(durations(&text), (vec![], vec![10_000]));
+        let (_, losses) = tasks_and_losses(&text);
+        assert_eq!(losses, [(LossKind::RowsNotPrinted, "4.000 ms of the device's time total".to_owned())]);
+    }
+
+    #[test]
+    fn an_operator_whose_time_is_rounded_to_nothing_is_no_kernel() {
+        let rows = [["aten::mm", "0.100s", "8.000s", "1"], ["aten::add", "0.000s", "2.000s", "1"]];
+        let kernels = [["gemm", "0.000s", "8.000s", "1"], ["add_k", "0.000s", "2.000s", "1"]];
+        let text = table(&[&rows[..], &kernels].concat(), "Self CUDA time total: 10.000s\n");
+        let of_add = text.lines().find(|line| line.contains("aten::add")).unwrap();
+        let text = text.replace(of_add, &of_add.replace("0.00%", "0.40%"));
+        assert_eq!(durations(&text), (vec![8_000_000_000, 2_000_000_000], vec![100_000_000, 0]));
     }
 
     #[test]
