@@ -1,7 +1,7 @@
 //! The sections of text and CSV.
 //!
 //! Lines of the text begin with a tab and part their cells by tabs; loggers of some versions put a time and a file
-//! before that. Terminals that text is copied from, and `expand`, make blanks of the tabs; there headings are known by
+//! before that, and Android's log its own words before every line. Terminals that text is copied from, and `expand`, make blanks of the tabs; there headings are known by
 //! their brackets, and cells as in CSV by the numbers between type and name. In CSV, commas within types stand as they are, and those within names became tabs, so that cells
 //! are found by the numbers between the two.
 
@@ -56,6 +56,12 @@ impl Columns {
         self.names.iter().position(|known| names.contains(&known.as_str()))
     }
 
+    /// Whether a row is of an operator within a delegate: some versions list these behind the delegate's own, whose
+    /// time has theirs in it, and leave them out of the total.
+    fn is_of_delegate(&self, line: &str) -> bool {
+        cells(line, self.form).first().is_some_and(|op_type| op_type.trim() == "DelegateOpInvoke")
+    }
+
     /// The cells of a row, as many as there are columns.
     fn row<'l>(&self, line: &'l str) -> Option<Vec<std::borrow::Cow<'l, str>>> {
         let cells = cells(line, self.form);
@@ -93,13 +99,28 @@ fn cells(line: &str, form: Form) -> Vec<&str> {
     }
 }
 
+/// A line without the words that Android's log puts before it: `… I tflite  : TEXT`, or `I/tflite ( 1234): TEXT`.
+fn without_log(line: &str) -> &str {
+    let behind_words = || {
+        let (before, behind) = line.split_once("tflite")?;
+        let level = before.strip_suffix([' ', '/'])?.rsplit(' ').next()?;
+        let is_level = matches!(level, "V" | "D" | "I" | "W" | "E" | "F");
+        let (process, text) = behind.split_once(':').filter(|_| is_level)?;
+        let process = process.trim().trim_matches(['(', ')']).trim();
+        let is_process = process.bytes().all(|byte| byte.is_ascii_digit());
+        is_process.then(|| text.strip_prefix(' ').unwrap_or(text))
+    };
+    behind_words().unwrap_or(line)
+}
+
 /// Whether text that begins so has a run's order.
 pub fn looks_like(head: &[u8]) -> bool {
     /// No line of headings is longer.
     const LONGEST: usize = 400;
     let is_heading = |line: &[u8]| {
         let length = line.len().min(LONGEST);
-        std::str::from_utf8(&line[..length]).is_ok_and(|line| Columns::of(line.trim_end()).is_some())
+        std::str::from_utf8(&line[..length])
+            .is_ok_and(|line| Columns::of(without_log(line).trim_end()).is_some())
     };
     let may_be = |line: &&[u8]| line.len() < LONGEST && has(line, b"ode type") && has(line, b"ame");
     !head.contains(&0) && head.split(|byte| *byte == b'\n').filter(may_be).any(is_heading)
@@ -135,14 +156,14 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let (mut is_ended, mut further) = (false, 0);
     // Whether the order of the run has begun and nothing of what follows it.
     let mut is_open = false;
-    let mut lines = text.split(|byte| *byte == b'\n').peekable();
+    let mut lines = (1_u64..).zip(text.split(|byte| *byte == b'\n')).peekable();
     let mut turns = stop.within(0u64..);
-    while let Some(line) = lines.next() {
+    while let Some((number, line)) = lines.next() {
         if turns.next().is_none() {
             break;
         }
         let line = String::from_utf8_lossy(line);
-        let line = line.trim_end_matches(['\r', ' ']);
+        let line = without_log(&line).trim_end_matches(['\r', ' ']);
         if line.contains("Profiling Info for ") || line.contains("Primary graph ") {
             is_within = false;
         } else if line.contains("Delegate internal:") || line.contains("Subgraph (index: ") {
@@ -185,7 +206,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             if line.trim().is_empty() || (columns.form == Form::Tabs && !line.contains('\t')) {
                 continue;
             }
-            if is_within || is_of_delegate(line) {
+            if is_within || columns.is_of_delegate(line) {
                 runs.layers.losses.count(
                     LossKind::LayerWithinAnother,
                     "operators of delegates and subgraphs",
@@ -193,14 +214,20 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
                 );
                 continue;
             }
-            let is_last = lines.peek().is_none();
+            if lines.peek().is_none() {
+                runs.layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
+            }
             if !is_preparation && !has_begun {
                 runs.layers.begin_inference();
                 has_begun = true;
             }
-            row(&mut runs, columns, line, is_preparation, is_last);
+            row(&mut runs, columns, line, is_preparation);
         } else if columns.is_some() && !line.is_empty() && lines.peek().is_none() {
-            runs.layers.losses.count(LossKind::OpenLastLine, "a table behind the order of the run", 1);
+            runs.layers.losses.count(
+                LossKind::OpenLastLine,
+                &format!("line {number}, behind the order of the run"),
+                1,
+            );
         }
     }
     runs.layers.losses.count(LossKind::OpenLayers, "the order of the run", u64::from(is_open));
@@ -223,17 +250,7 @@ fn leading_number(text: &str) -> Option<u64> {
     text.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Whether a row is of an operator within a delegate: some versions list these behind the delegate's own, whose time has
-/// theirs in it, and leave them out of the total.
-fn is_of_delegate(line: &str) -> bool {
-    line.split(['\t', ',']).map(str::trim).find(|cell| !cell.is_empty()) == Some("DelegateOpInvoke")
-        || line.split_whitespace().next() == Some("DelegateOpInvoke")
-}
-
-fn row(runs: &mut Runs, columns: &Columns, line: &str, is_preparation: bool, is_last: bool) {
-    if is_last {
-        runs.layers.losses.count(LossKind::OpenLastLine, "the last line", 1);
-    }
+fn row(runs: &mut Runs, columns: &Columns, line: &str, is_preparation: bool) {
     let Some(cells) = columns.row(line) else {
         runs.layers.losses.count(LossKind::ShortLayer, "rows", 1);
         return;
@@ -281,7 +298,25 @@ Profiling Info for Regular Benchmark Runs:\n\
 \t        DelegateOpInvoke\t    6.100\t    6.000\t 57.143%\t152.381%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0\n\
 \t                 SOFTMAX\t    0.500\t    0.500\t  4.762%\t157.143%\t     0.000\t        1\t[Identity]:65\n\
 \n";
-        for text in [text.to_owned(), text.replace('\t', " ")] {
+        let logged = |prefix: &str, text: &str| -> String {
+            text.split_inclusive('\n').map(|line| format!("{prefix}{line}")).collect()
+        };
+        let blanks = text.replace('\t', " ");
+        let csv = "\
+Profiling Info for Regular Benchmark Runs:\n\
+============================== Run Order ==============================\n\
+node type, first, avg_ms, %, cdf%, mem KB, times called, name\n\
+TfLiteXNNPackDelegate, 10.1, 10.0, 95%, 95%, 0, 1, [out]:64\n\
+DelegateOpInvoke, 6.1, 6.0, 57%, 152%, 0, 1, Delegate/Convolution (NHWC\t F32) IGEMM:0\n\
+SOFTMAX, 0.5, 0.5, 4%, 157%, 0, 1, [Identity]:65\n\
+\n";
+        let of_android = "11-29 10:11:12.345  1234  1250 I tflite  : ";
+        let forms = [text, &blanks, csv];
+        let prefixes = ["", of_android, "I/tflite  ( 1234): "];
+        let all = forms.iter().flat_map(|text| prefixes.map(|prefix| logged(prefix, text)));
+        // Loggers of others are known by the tab behind their words.
+        for text in all.chain([logged("2026-11-29 10:11:12 [info] profiler.cc:12", text)]) {
+            assert!(looks_like(text.as_bytes()), "{text}");
             let trace = read(text.as_bytes(), &Stop::default()).unwrap();
             assert_eq!(trace.iterations.duration(), [Nanoseconds(10_500_000)], "{text}");
             assert!(trace.losses.kind().contains(&LossKind::LayerWithinAnother), "{text}");
