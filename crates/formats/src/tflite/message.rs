@@ -15,20 +15,25 @@ use crate::layers::{MICRO, time};
 use crate::reading::Stop;
 use opscope_protobuf::{Fault, Fields, Value};
 
-/// The fields of a message, and whether it breaks off: then the part of the last that is there is among them.
-fn fields(message: &[u8]) -> (Vec<(u32, Value<'_>)>, bool) {
+/// The fields of a message, and where it breaks off, if it does: then the part of the last that is there is among them.
+fn fields(message: &[u8]) -> (Vec<(u32, Value<'_>)>, Option<usize>) {
     let mut found = Vec::new();
     for field in Fields::of(message) {
         match field {
             Ok(field) => found.push(field),
             Err(Fault::Cut(at)) => {
                 found.extend(cut_field(&message[at..]));
-                return (found, true);
+                return (found, Some(at));
             }
-            Err(Fault::Malformed(_)) => return (found, true),
+            Err(Fault::Malformed(at)) => return (found, Some(at)),
         }
     }
-    (found, false)
+    (found, None)
+}
+
+/// The place in a message of a place in a part of it.
+fn place(message: &[u8], part: &[u8], at: usize) -> usize {
+    (part.as_ptr().addr() - message.as_ptr().addr()).saturating_add(at)
 }
 
 /// A field of bytes that goes on behind the end. Its tag is one byte: no message here has a 16th field.
@@ -83,7 +88,7 @@ impl<'m> Profiled<'m> {
         let nothing = || std::borrow::Cow::Borrowed("");
         let mut found =
             Self { op_type: nothing(), name: nothing(), times: None, memory: None, calls: None, place: 0 };
-        let (fields, is_cut) = fields(message);
+        let (fields, cut) = fields(message);
         for (field, value) in fields {
             match field {
                 1 => found.op_type = String::from_utf8_lossy(value.bytes()),
@@ -96,7 +101,7 @@ impl<'m> Profiled<'m> {
             }
         }
         let is_nameless = found.op_type.is_empty() && found.name.is_empty();
-        (!is_cut && !is_nameless).then_some(found)
+        (cut.is_none() && !is_nameless).then_some(found)
     }
 }
 
@@ -137,20 +142,26 @@ fn is_operator(message: &[u8]) -> bool {
 pub fn read(message: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     let mut runs = Runs::new();
     let mut count = None;
-    let (fields, mut is_cut) = fields(message);
+    let (fields, mut cut) = fields(message);
     for (field, value) in fields {
+        // The innermost message that breaks off does so last.
         match (field, value) {
             (1, Value::Bytes(name)) => runs.layers.enter_model(&String::from_utf8_lossy(name)),
-            (2, Value::Bytes(model)) => is_cut |= operators(&mut runs, model, true, &mut None, stop),
+            (2, Value::Bytes(model)) => {
+                let within = operators(&mut runs, model, true, &mut None, stop);
+                cut = cut.max(within.map(|at| place(message, model, at)));
+            }
             (3, Value::Bytes(model)) => {
                 runs.layers.begin_inference();
-                is_cut |= operators(&mut runs, model, false, &mut count, stop);
+                let within = operators(&mut runs, model, false, &mut count, stop);
+                cut = cut.max(within.map(|at| place(message, model, at)));
             }
             _ => {}
         }
     }
-    if is_cut {
-        runs.layers.losses.count(LossKind::CutLayers, "a message that ends before it should", 1);
+    if let Some(at) = cut {
+        let place = format!("byte {at}, at which no whole field begins");
+        runs.layers.losses.count(LossKind::CutLayers, &place, 1);
     }
     if runs.is_empty() {
         return Err(ReadError::NoOperator);
@@ -159,25 +170,25 @@ pub fn read(message: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
 }
 
 /// Enters the operators of subgraphs; those of delegates are told beside the calls of the delegate, which they are
-/// parts of. Says whether a message was cut.
+/// parts of. Returns where the message breaks off, if it does.
 fn operators(
     runs: &mut Runs,
     model: &[u8],
     is_preparation: bool,
     count: &mut Option<u64>,
     stop: &Stop,
-) -> bool {
+) -> Option<usize> {
     let mut found: Vec<Profiled<'_>> = Vec::new();
     let mut parts = 0;
-    let (graphs, mut is_cut) = fields(model);
+    let (graphs, mut cut) = fields(model);
     for (field, graph) in graphs {
         let operators_at = match field {
             1 => 3,
             2 => 2,
             _ => continue,
         };
-        let (members, is_graph_cut) = fields(graph.bytes());
-        is_cut |= is_graph_cut;
+        let (members, within) = fields(graph.bytes());
+        cut = cut.max(within.map(|at| place(model, graph.bytes(), at)));
         // A further subgraph, whose second member is its number, runs within operators of the first.
         let has_number = members.iter().any(|(member, value)| *member == 2 && value.number() != 0);
         let is_within = field == 2 || has_number;
@@ -212,7 +223,7 @@ fn operators(
             }
         }
     }
-    is_cut
+    cut
 }
 
 #[cfg(test)]
@@ -265,6 +276,18 @@ mod tests {
         assert_eq!(names, ["c", "r"]);
         assert!(!looks_like(b"\x08\x08\x12\x07opscope\x3a\xac\x02"), "an ONNX model");
         assert!(!looks_like(b"\n\x05plane\x12\x03abc"));
+    }
+
+    #[test]
+    fn a_message_that_breaks_off_tells_the_byte_of_what_is_lost() {
+        let message = message();
+        let last = operator("CONV_2D", "[c]:0", 90, 4, 0).len();
+        let trace = read(&message[..message.len() - 3], &Stop::default()).unwrap();
+        let cut = trace.losses.iter().find(|(_, loss)| loss.kind == LossKind::CutLayers).unwrap().1;
+        let told = trace.strings.get(cut.detail);
+        let begin = message.len() - last;
+        assert!(told.starts_with(&format!("byte {begin},")), "{told}");
+        assert_eq!(trace.tasks.len(), 1);
     }
 
     proptest! {
