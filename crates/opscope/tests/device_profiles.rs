@@ -384,3 +384,18 @@ fn names_of_a_megabyte_are_kept_and_shown_shortened() {
         );
     }
 }
+
+#[test]
+fn folded_stacks_with_two_counts_are_those_of_two_profiles() {
+    let place = Place::new();
+    place.write("both.folded", "main;gemm 10 12\nmain;copy 5 9\n");
+    let text = place.done(&["analyze", "both.folded"]).stdout;
+    for told in ["first count", "second count", "gemm", "copy"] {
+        assert!(text.contains(told), "{text}");
+    }
+    assert!(!text.contains("gemm 10"), "{text}");
+    let info = place.done(&["info", "both.folded"]).stdout;
+    assert!(info.contains("every line ends in two numbers"), "{info}");
+    place.write("one.folded", "main;worker 1 12\nmain;copy 9\n");
+    assert_eq!(losses(&place, "one.folded"), [("number-behind-name".to_owned(), 1)]);
+}

@@ -365,6 +365,8 @@ loss_kinds! {
                 "dropped: a table of the profile that lacks columns without which it means nothing";
             PlacelessRecord = "placeless-record", Remark, Record,
                 "left out: records of the profile for which a trace has no place";
+            NumberBehindName = "number-behind-name", Doubted, Name,
+                "doubtful: stacks that end in two numbers, of which the first was taken for a part of the name";
             UnnamedRecord = "unnamed-record", Doubted, Name,
                 "doubtful: a record names a text that the profile lacks";
             RepeatedNumber = "repeated-number", Doubted, Record,

@@ -1,4 +1,8 @@
-//! Folded stacks: a line for each stack, with its count.
+//! Folded stacks: a line for each stack, with its count; or with the counts of two profiles, as `difffolded.pl` of
+//! FlameGraph's scripts writes them side by side (`main;run 25 31`).
+//!
+//! A function's own name may end in a number, so that one line doesn't tell which it is: a text has two counts where all
+//! its lines end in two numbers.
 
 use super::functions::Functions;
 use crate::reading::{Stop, lines};
@@ -13,6 +17,31 @@ fn parts(line: &[u8]) -> Option<(&[u8], u64)> {
     let count = std::str::from_utf8(&line[blank + 1..]).ok()?.parse().ok()?;
     let stack = line[..blank].trim_ascii_end();
     (!stack.is_empty()).then_some((stack, count))
+}
+
+/// The words for the counts of two profiles, in the place of an event.
+const COUNTS: [&[u8]; 2] = [b"first count", b"second count"];
+
+/// The remark on a text with two counts.
+const TWO_COUNTS: &str = "every line ends in two numbers, which were read as the counts of two profiles, as \
+                          difffolded.pl writes them";
+
+/// The stack and the count of a line that is no remark.
+fn stack_of(line: &[u8]) -> Option<(&[u8], u64)> {
+    parts(line).filter(|_| !line.starts_with(b"#"))
+}
+
+/// Whether every line with a count has another one before it.
+fn has_two_counts(parts_of_text: &[&[u8]], stop: &Stop) -> bool {
+    let all_of = |part: &&[u8]| {
+        let mut lines = stop.within(part.split(|byte| *byte == b'\n')).filter_map(stack_of);
+        lines.all(|(stack, _)| parts(stack).is_some())
+    };
+    // Most texts have one count, which their first line tells.
+    let mut lines = parts_of_text.iter().flat_map(|part| part.split(|byte| *byte == b'\n'));
+    let first = lines.find_map(stack_of);
+    first.is_some_and(|(stack, _)| parts(stack).is_some())
+        && opscope_parallel::map(parts_of_text, all_of).into_iter().all(|all| all)
 }
 
 /// Whether text that begins so is folded stacks: every line is one, and most have several functions. The last line
@@ -42,13 +71,16 @@ pub fn looks_like(head: &[u8]) -> bool {
 /// Reads all lines, on all cores; or of those within a function what it called.
 pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
     let mut functions = Functions::below(SOURCE, below);
-    let parts = opscope_parallel::map(&lines::parts(text), |part| read_part(part, below, stop));
-    parts.into_iter().for_each(|part| functions.append(part));
+    let parts = lines::parts(text);
+    let has_two_counts = has_two_counts(&parts, stop);
+    functions.note = has_two_counts.then_some(TWO_COUNTS);
+    let read = opscope_parallel::map(&parts, |part| read_part(part, has_two_counts, below, stop));
+    read.into_iter().for_each(|part| functions.append(part));
     functions.is_open = !text.ends_with(b"\n");
     functions
 }
 
-fn read_part<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
+fn read_part<'t>(text: &'t [u8], has_two_counts: bool, below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
     let mut functions = Functions::below(SOURCE, below);
     for line in stop.within(text.split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() || line.starts_with(b"#") {
@@ -58,6 +90,18 @@ fn read_part<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functio
             functions.unreadable += 1;
             continue;
         };
+        let before = parts(stack);
+        if has_two_counts && let Some((stack, first)) = before {
+            for (event, count) in COUNTS.into_iter().zip([first, count]) {
+                // A stack that only one profile has is none of the other.
+                if count > 0 {
+                    functions.begin(event, count);
+                    stack.rsplit(|byte| *byte == b';').for_each(|name| functions.frame(name, b""));
+                }
+            }
+            continue;
+        }
+        functions.numbered += u64::from(before.is_some());
         functions.begin(b"", count);
         stack.rsplit(|byte| *byte == b';').for_each(|name| functions.frame(name, b""));
     }

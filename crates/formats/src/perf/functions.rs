@@ -68,6 +68,10 @@ pub struct Functions<'t> {
     /// The weight of all samples, and of those within the function.
     weight_of_all: u64,
     weight_below: u64,
+    /// Samples whose weight has a number before it, which counts as a part of the function's name.
+    pub numbered: u64,
+    /// How the weights of samples were understood, where that isn't plain.
+    pub note: Option<&'static str>,
     /// Lines that are none of a sample.
     pub unreadable: u64,
     /// Whether the text ends where more may have stood of the last sample.
@@ -166,6 +170,7 @@ impl<'t> Functions<'t> {
         self.weight_of_all = self.weight_of_all.saturating_add(other.weight_of_all);
         self.weight_below = self.weight_below.saturating_add(other.weight_below);
         self.unreadable += other.unreadable;
+        self.numbered += other.numbered;
         self.is_open |= other.is_open;
     }
 
@@ -173,10 +178,14 @@ impl<'t> Functions<'t> {
     pub fn into_trace(mut self) -> Trace {
         self.close();
         let mut trace = Trace::new();
+        trace.run.note = self.note.map(str::to_owned);
         if let Some(below) = self.below {
             let (some, all) = (self.weight_below, self.weight_of_all);
-            trace.run.note =
-                Some(format!("{some} of {all} samples are within functions with {below} in their names"));
+            let share = format!("{some} of {all} samples are within functions with {below} in their names");
+            trace.run.note = Some(match self.note {
+                Some(note) => format!("{share}; {note}"),
+                None => share,
+            });
         }
         self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
         for (function, count) in &self.rows {
@@ -196,6 +205,7 @@ impl<'t> Functions<'t> {
             trace.push_figures(about, &figures);
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);
+        trace.count_loss(LossKind::NumberBehindName, self.numbered, self.source);
         trace.count_loss(LossKind::UnreadableRecord, self.without_function, "samples without a function");
         trace.count_loss(LossKind::OpenLastSample, u64::from(self.is_open), self.source);
         trace

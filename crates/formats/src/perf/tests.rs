@@ -67,6 +67,36 @@ fn folded_stacks_count_each_function_of_a_stack_once() {
 }
 
 #[test]
+fn two_counts_on_every_line_are_those_of_two_profiles() {
+    let text = b"main;gemm 25 40\nmain;copy 7 0\nmain;run 5 9\n";
+    let trace = read(text, &Stop::default()).unwrap();
+    let step = |row: &opscope_trace::Figure| trace.strings.get(row.step).to_owned();
+    let itself: Vec<_> = (trace.figures.iter())
+        .filter(|(_, row)| trace.strings.get(row.name) == "itself" && row.value > 0.0)
+        .map(|(_, row)| (step(&row), trace.strings.get(row.subject), row.value))
+        .collect();
+    let of = |count: usize, name, value| (["first count", "second count"][count].to_owned(), name, value);
+    let expected =
+        [of(1, "gemm", 40.0), of(0, "gemm", 25.0), of(1, "run", 9.0), of(0, "copy", 7.0), of(0, "run", 5.0)];
+    assert_eq!(itself, expected);
+    assert!(
+        trace.run.note.as_ref().is_some_and(|note| note.contains("two profiles")),
+        "{:?}",
+        trace.run.note
+    );
+    assert_eq!(trace.losses.len(), 0);
+}
+
+#[test]
+fn a_number_that_ends_some_names_is_a_part_of_them_and_told() {
+    let text = b"main;worker 3 25\nmain;gemm 40\n";
+    let trace = read(text, &Stop::default()).unwrap();
+    assert!(rows(&trace).contains(&("worker 3", "", "itself", 25.0)), "{:?}", rows(&trace));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::NumberBehindName, 1)]);
+}
+
+#[test]
 fn folded_stacks_longer_than_a_part_are_added_up_over_all_parts() {
     // Ten megabytes, of which each part has both functions, and one has the broken line.
     let mut text = Vec::new();

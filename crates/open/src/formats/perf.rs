@@ -25,7 +25,8 @@ pub static FORMAT: Format = Format {
 pub static FOLDED: Format = Format {
     name: "a text of folded stacks",
     about: Some(&About {
-        from: "scripts that fold stacks for flame graphs (stackcollapse-perf.pl, inferno, py-spy --format raw)",
+        from: "scripts that fold stacks for flame graphs (stackcollapse-perf.pl, inferno, py-spy --format raw), and \
+               difffolded.pl with the counts of two profiles",
         ..ABOUT
     }),
     is: |look| !look.is_folder && perf::is_folded(&look.bytes),
