@@ -1,5 +1,6 @@
 //! The beginning of a file, as much of it as tells the format: mostly little, and of a file that was named itself more
-//! where the first record alone is longer than that.
+//! where the first record alone is longer than that, or where no format knows a text by the little: a log may stand above
+//! a table.
 
 use std::io;
 use std::path::Path;
@@ -34,6 +35,21 @@ pub(crate) fn read(path: &Path) -> io::Result<(bool, Vec<u8>)> {
         }
     }
     Ok(head)
+}
+
+/// The most that is looked at of a file.
+pub(crate) fn read_most(path: &Path) -> io::Result<(bool, Vec<u8>)> {
+    Input::head(path, MOST_BYTES)
+}
+
+/// Whether more of a file may be there than the little that was looked at.
+pub(crate) fn is_little(head: &[u8]) -> bool {
+    reaches(head, BYTES) && !reaches(head, MOST_BYTES)
+}
+
+/// How many mebibytes of a file were looked at, if that is the most and more may be there.
+pub(crate) fn most_mebibytes(head: &[u8]) -> Option<u64> {
+    reaches(head, MOST_BYTES).then_some(MOST_BYTES >> 20)
 }
 
 /// Whether the first record of a file goes on behind the most that is looked at.

@@ -44,6 +44,13 @@ impl Look {
         Self::with(path, head::read_little, stop.clone())
     }
 
+    /// The most that is looked at of a text that was named, if that is more than was looked at.
+    pub fn further(&self) -> Option<Self> {
+        let is_more = self.path.is_file() && head::is_little(&self.bytes) && !self.bytes.contains(&0);
+        let further = || Self::with(&self.path, head::read_most, self.stop.clone()).ok();
+        is_more.then(further).flatten().filter(|look| look.bytes.len() > self.bytes.len())
+    }
+
     fn with(
         path: &Path,
         head: impl FnOnce(&Path) -> io::Result<(bool, Vec<u8>)>,
@@ -123,9 +130,14 @@ impl Look {
                 format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
             }
         };
-        let content = match head::is_too_long(&self.bytes) {
-            true => format!("{content}, whose first record is longer than opscope looks at"),
-            false => content,
+        let content = match (head::is_too_long(&self.bytes), head::most_mebibytes(&self.bytes)) {
+            (true, _) => format!("{content}, whose first record is longer than opscope looks at"),
+            (false, Some(most)) if self.json.is_none() && !self.bytes.contains(&0) => format!(
+                "{content} (opscope looked at the first {} MiB of it; if a profile begins further down, cut off what \
+                 is above it)",
+                most
+            ),
+            (false, _) => content,
         };
         if self.compressed { format!("{content}, compressed with gzip") } else { content }
     }

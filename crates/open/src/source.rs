@@ -39,6 +39,10 @@ impl Source {
     /// When there is nothing at `path`, or it can't be read.
     pub fn at(path: &Path) -> Result<Self, OpenError> {
         let look = Look::at(path)?;
+        if let Some(format) = format_of(&look) {
+            return Ok(Self { look, format: Some(format) });
+        }
+        let look = look.further().unwrap_or(look);
         let format = format_of(&look);
         Ok(Self { look, format })
     }

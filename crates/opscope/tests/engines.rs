@@ -694,3 +694,15 @@ fn a_table_of_pytorchs_with_few_rows_counts_no_time_of_a_device_twice_and_tells_
     let calls = place.done(&["analyze", "host.txt", "--host", "--json"]).json();
     assert_eq!(number(&calls, "/rows/0/time_ns"), 2_000_000.0, "{calls}");
 }
+
+#[test]
+fn a_long_log_above_a_table_hides_it_only_beyond_what_is_looked_at() {
+    let place = Place::new();
+    let log = "2026-11-29 10:11:12 step done, loss 0.25\n".repeat(15_000);
+    place.write("table.txt", format!("{log}{PYTORCH}"));
+    assert_eq!(time_and_losses(&place, "table.txt").0, 4_000_000.0);
+    place.write("lite.txt", format!("{log}{TFLITE}"));
+    assert_eq!(time_and_losses(&place, "lite.txt").0, 4_000_000.0);
+    place.write("long.txt", format!("{}{PYTORCH}", log.repeat(30)));
+    place.fails(1, &["text (opscope looked at the first 16 MiB of it", "cut off"], &["analyze", "long.txt"]);
+}
