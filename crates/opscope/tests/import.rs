@@ -155,3 +155,32 @@ fn megengines_own_questions_are_answered_as_its_own_tool_answers_them() {
     place.fails(2, &["--order-by"], &["profile_analyze", "profile.json", "--order-by", "beauty"]);
     place.fails(1, &["missing.json"], &["profile_analyze", "missing.json"]);
 }
+
+/// A timeline of PyTorch's with an operator and the memory that it took.
+const KINETO: &str = r#"{"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": 1700000000000000000,
+"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 500.000, "dur": 40.000, "args": {}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 510.000,
+ "args": {"Total Reserved": 4096, "Total Allocated": 1024, "Bytes": 1024, "Addr": 139, "Device Id": 0, "Device Type": 1}}
+]}"#;
+
+#[test]
+fn a_timeline_keeps_the_clock_on_the_wall_and_counts_what_has_no_place_on_it() {
+    let place = Place::new();
+    place.write("kineto.json", KINETO);
+    let source = place.done(&["info", "kineto.json", "--json"]).json();
+    assert_eq!(number(&source, "/unix_zero_ns"), 1.7e18, "{source}");
+    for timeline in ["t.pftrace", "t.json"] {
+        place.done(&["import", "kineto.json", "--trace", timeline]);
+        let read = place.done(&["info", timeline, "--json"]).json();
+        assert_eq!(read["unix_zero_ns"], source["unix_zero_ns"], "{timeline}");
+        let text = place.done(&["info", timeline]).stdout;
+        assert!(text.contains("2023-11-14 22:13:20") && !text.contains("the wall-clock time"), "{text}");
+        let stated = place.done(&["info", "kineto.json"]).stdout;
+        assert!(stated.contains("owner of memory at its peak"), "{stated}");
+        assert!(
+            text.contains("rows for which timelines have no place (figures that are stated: peak-memory)"),
+            "{text}"
+        );
+    }
+}

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use opscope_timeline::{Launches, Layout};
-use opscope_trace::{RangeKind, Trace};
+use opscope_trace::{FigureTopic, LossKind, RangeKind, Trace};
 
 use super::slices::SliceEncoder;
 use super::text::{push_micros, push_number, push_string};
@@ -223,23 +223,44 @@ impl<'a> Encoder<'a> {
 }
 
 /// Facts that a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
-/// zero, facts and remarks about the run, and losses. `read::own` reads it.
+/// zero and its clock, facts and remarks about the run, and losses, with those of the writing: viewers have no place for
+/// figures and measured values. `read::own` reads it.
 pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<i64, String>)> {
     let mut rows = vec![
         ("writer".to_owned(), Err(concat!("opscope ", env!("CARGO_PKG_VERSION")).to_owned())),
         ("zero_ns".to_owned(), Ok(layout.time_line.zero.0)),
     ];
+    rows.extend(trace.clock.unix_zero.map(|zero| ("unix_zero_ns".to_owned(), Ok(zero))));
+    let domain = trace.clock.domain.map(|domain| trace.strings.get(domain).to_owned());
+    rows.extend(domain.map(|domain| ("clock_domain".to_owned(), Err(domain))));
     let facts =
         trace.run.facts().into_iter().map(|(key, value)| (format!("property {key}"), value.to_string()));
     let remarks = trace.run.remarks.iter().map(|(key, value)| (format!("remark {key}"), value.clone()));
     rows.extend(facts.chain(remarks).map(|(key, value)| (key, Err(value))));
-    rows.extend(trace.losses.iter().map(|(_, loss)| {
-        let (severity, detail) = (loss.kind.severity().name(), trace.strings.get(loss.detail));
+    let losses = trace
+        .losses
+        .iter()
+        .map(|(_, loss)| (loss.kind, loss.count, trace.strings.get(loss.detail).to_owned()));
+    rows.extend(losses.chain(placeless(trace)).map(|(kind, count, detail)| {
         // A reader takes either.
-        let count = i64::try_from(loss.count).map_err(|_| loss.count.to_string());
-        (format!("{severity}: {} ({detail})", loss.kind), count)
+        let number = i64::try_from(count).map_err(|_| count.to_string());
+        (format!("{}: {kind} ({detail})", kind.severity().name()), number)
     }));
     rows
+}
+
+/// The rows of a trace for which timelines have no place, as losses: kinds, counts, and what they are.
+fn placeless(trace: &Trace) -> Vec<(LossKind, u64, String)> {
+    let figures = FigureTopic::ALL.into_iter().map(|topic| {
+        let count = trace.figures.topic().iter().filter(|known| **known == topic).count();
+        (count, format!("figures that are stated: {}", topic.name()))
+    });
+    let others = [
+        (trace.readings.len(), "tasks with measured values".to_owned()),
+        (trace.launch_sites.len(), "places in the program that launched tasks".to_owned()),
+    ];
+    let rows = figures.chain(others).filter(|(count, _)| *count > 0);
+    rows.map(|(count, of)| (LossKind::PlacelessOnTimeline, count as u64, of)).collect()
 }
 
 /// The number by which events name a group; viewers take 0 for the idle process.

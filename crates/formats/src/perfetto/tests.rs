@@ -194,6 +194,23 @@ fn clocks_that_count_on_and_those_of_other_units_are_laid_on_the_traces_own() {
 }
 
 #[test]
+fn a_written_timeline_ties_its_clock_to_the_one_on_the_wall() {
+    let mut trace = Trace::new();
+    trace.clock.unix_zero = Some(1_700_000_000_000_000_000);
+    let name = trace.strings.intern("conv");
+    trace.tasks.push(Task::new(name, Nanoseconds(-500), Nanoseconds(100)));
+    let mut file = Vec::new();
+    write(&trace, &mut file).unwrap();
+    let again = read(&file).unwrap();
+    assert_eq!((again.clock.unix_zero, again.begin()), (trace.clock.unix_zero, trace.begin()));
+    // Readers of others don't know opscope's words, and find the first event at 0.
+    let writer = file.windows(7).position(|word| word == b"opscope").unwrap();
+    file[writer] = b'O';
+    let foreign = read(&file).unwrap();
+    assert_eq!((foreign.clock.unix_zero, foreign.begin()), (Some(1_699_999_999_999_999_500), trace.begin()));
+}
+
+#[test]
 fn categories_and_arguments_mean_what_they_mean_in_chromes_json() {
     let argument = |row: &mut Vec<u8>, name: &str, field: u32, value: u64| {
         push_message(row, event::ANNOTATIONS, |body| {

@@ -98,7 +98,7 @@ fn is_writer(other_data: Raw<'_>) -> bool {
     is_own
 }
 
-/// Reads `otherData`: facts and remarks about the run, and losses. Returns where the trace's zero lies in the file's times.
+/// Reads `otherData`: the clock, facts and remarks about the run, and losses. Returns where the trace's zero lies in the file's times.
 fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
     let mut zero = 0;
     let _ = Scanner::new(other_data).object("an object", |scanner, name| {
@@ -106,6 +106,10 @@ fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
         let name = String::from_utf8_lossy(name);
         if name == "zero_ns" {
             zero = decimal::whole(value).unwrap_or(0);
+        } else if name == "unix_zero_ns" {
+            trace.clock.unix_zero = decimal::whole(value).ok();
+        } else if name == "clock_domain" {
+            trace.clock.domain = Some(trace.strings.intern(&text_of(value)));
         } else if let Some(key) = name.strip_prefix("property ") {
             let text = text_of(value);
             if !trace.run.read_fact(key, &text) {

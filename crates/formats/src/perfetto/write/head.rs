@@ -4,7 +4,7 @@ use opscope_timeline::Layout;
 use opscope_trace::Trace;
 
 use super::super::EVENTS;
-use super::super::fields::{metadata, packet, process, thread, trace as file, track};
+use super::super::fields::{clock, metadata, packet, process, snapshot, thread, trace as file, track};
 use crate::chrome::{other_data, process_number, thread_number};
 use opscope_protobuf::{push_bytes, push_message, push_number};
 
@@ -43,6 +43,18 @@ pub fn push_head(layout: &Layout, trace: &Trace, events: u64, sequence: u32, out
             });
         }
     });
+    // The file's times count from the timeline's zero.
+    let zero = trace.clock.unix_zero.and_then(|zero| zero.checked_add(layout.time_line.zero.0));
+    if let Some(zero) = zero.and_then(|zero| u64::try_from(zero).ok()) {
+        push(packet::CLOCK_SNAPSHOT, &|row| {
+            for (id, time) in [(clock::BOOT, 0), (clock::REALTIME, zero)] {
+                push_message(row, snapshot::CLOCKS, |reading| {
+                    push_number(reading, snapshot::CLOCK_ID, u64::from(id));
+                    push_number(reading, snapshot::TIMESTAMP, time);
+                });
+            }
+        });
+    }
     for (index, group) in layout.groups.iter().enumerate() {
         push(packet::TRACK_DESCRIPTOR, &|descriptor| {
             push_number(descriptor, track::UUID, group_track(index));
