@@ -108,7 +108,7 @@ impl StatedTable {
             FigureTopic::PlannedMemory => &["size"],
             FigureTopic::FrameworkCall => &["count", "host", "device"],
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],
-            FigureTopic::Operator => &["mean of a step"],
+            FigureTopic::Operator => &["count", "mean of a step"],
             FigureTopic::Function => &["itself"],
             // Calls last while what they launched runs.
             FigureTopic::Domain => &["count"],

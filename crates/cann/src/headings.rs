@@ -459,27 +459,34 @@ pub(crate) mod static_op_mem {
 
 /// Headings of the tables that MindSpore's profiler writes, which are only read.
 pub(crate) mod mindspore {
-    /// `output_timeline_data_<device>.txt`: operators with their stream, in milliseconds.
+    /// `output_timeline_data_<device>.txt`: operators with their stream, in milliseconds. Since 2.1 the heading of
+    /// begins says microseconds.
     pub(crate) const OPERATOR: &str = "op_name";
+    pub(crate) const STREAM: &str = "stream_id";
     pub(crate) const START: &str = "start_time(ms)";
+    pub(crate) const START_RENAMED: &str = "start_time(us)";
     pub(crate) const DURATION: &str = "duration(ms)";
 
-    /// `aicpu_intermediate_<device>.csv`: begin and end in microseconds, the rest in milliseconds. Older versions call
-    /// the type `op_type`.
-    pub(crate) const SERIAL_NUMBER: &str = "serial_number";
+    /// `aicpu_intermediate_<device>.csv`: begin and end in microseconds until 2.0, the rest in milliseconds. Older
+    /// versions call the type `op_type`, the manual the number `serial_num`.
+    pub(crate) const SERIAL_NUMBER: [&str; 2] = ["serial_number", "serial_num"];
     pub(crate) const KERNEL_TYPE: &str = "kernel_type";
     pub(crate) const AI_CPU_START: &str = "run_start";
     pub(crate) const AI_CPU_END: &str = "run_end";
-    pub(crate) const AI_CPU_TIMES: [&str; 3] = ["total_time", "dispatch_time", "execution_time"];
+    pub(crate) const AI_CPU_TIMES: [&str; 3] = [TOTAL_TIME, "dispatch_time", "execution_time"];
+    pub(crate) const TOTAL_TIME: &str = "total_time";
 
-    /// `framework_raw_<device>.csv`: the operators of the graph; versions call some columns otherwise.
+    /// `framework_raw_<device>.csv`: the operators of the graph; versions call some columns otherwise. Since 2.1 the
+    /// kind of task stands in `kernel_type` beside the type.
     pub(crate) const FULL_NAME: [&str; 2] = ["full_kernel_name", "full_op_name"];
-    pub(crate) const TYPE: [&str; 2] = ["kernel_type", "op_type"];
+    pub(crate) const TYPE: [&str; 2] = ["op_type", KERNEL_TYPE];
     pub(crate) const TENSORS: &str = "op_info";
 
-    /// `aicore_intermediate_<device>_type.csv` and `_detail.csv`: milliseconds of a step.
-    pub(crate) const TYPE_TIME: [&str; 2] = ["total_time", "execution_time"];
+    /// `aicore_intermediate_<device>_type.csv` and `_detail.csv`: milliseconds of a step, and since 2.1 of the whole
+    /// profile. The manual calls the time of a type `task_time`.
+    pub(crate) const TASK_TIME: &str = "task_time";
     pub(crate) const MEAN_TIME: &str = "execution_time";
+    pub(crate) const MEAN_DURATION: &str = "task_duration";
     pub(crate) const FREQUENCY: &str = "execution_frequency";
     pub(crate) const SHARE: &str = "percent";
 

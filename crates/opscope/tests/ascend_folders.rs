@@ -216,6 +216,25 @@ fn folders_of_a_server_s_requests_are_named_for_what_they_are() {
     assert_eq!(number(&told, "/content/ranges"), 2.0, "{told:#}");
     let rows = place.done(&["sql", "output", "SELECT sum(duration_ns) FROM ranges", "--csv"]);
     assert!(rows.stdout.contains("350500000"), "{}", rows.stdout);
+    place.write(
+        "output/batch.csv",
+        "name,res_list,batch_size,batch_type,start_time(ms),end_time(ms),during_time(ms)\n\
+         modelExec,[7],1,Prefill,1745398331101,1745398331191,90\n\
+         modelExec,[7],1,Decode,1745398331200,1745398331210,10\n\
+         modelExec,[7],2,Decode,1745398331210,1745398331230,20\n\
+         modelExec,[7],3,Decode,1745398331230,1745398331260,30\n\
+         modelExec,[7],4,Decode,1745398331260,1745398331300,40\n",
+    );
+    let ranges = place.done(&["analyze", "output"]).stdout;
+    for (domain, name) in [("Prefill", "modelExec"), ("Decode", "modelExec"), ("request", "7")] {
+        let is_it = |line: &str| line.split_whitespace().rev().take(2).eq([name, domain]);
+        assert!(ranges.lines().any(is_it), "{domain} {name}: {ranges}");
+    }
+    // The tables never hold what could cover their ranges, and batches aren't alike.
+    let advice = place.done(&["advise", "output", "--json"]).json();
+    for rule in ["A33", "H01", "H02"] {
+        assert!(!advice["findings"].to_string().contains(rule), "{rule}: {advice:#}");
+    }
     std::fs::create_dir(place.path("collected")).expect("a folder");
     place.write("collected/ms_service_4242.db", "");
     place.fails(1, &["collected", "ms_service_profiler.parse"], &["analyze", "collected"]);

@@ -198,3 +198,18 @@ fn a_batch_is_split_by_the_size_of_the_chips_l2_and_not_without_one() {
     assert!(!text.contains("tasks of"), "{text}");
     place.fails(2, &["--soc-version"], &["fusion", &model, "--target", "cann", "--switch-file", "x.cfg"]);
 }
+
+#[test]
+fn commands_about_profiles_say_for_whom_a_file_of_the_converter_is() {
+    let place = Place::new();
+    place.write(
+        "fusion_result.json",
+        r#"[{"graph_fusion": {"MishFusionPass": {"effect_times": "0", "match_times": "2"}}, "graph_id": "0",
+            "session_id": "0", "session_and_graph_id": "0_0", "ub_fusion": {}}]"#,
+    );
+    for command in
+        [&["analyze", "fusion_result.json"][..], &["compare", "fusion_result.json", "fusion_result.json"]]
+    {
+        place.fails(1, &["fusion_result.json", "opscope fusion", "--fusion-result"], command);
+    }
+}

@@ -261,6 +261,14 @@ loss_kinds! {
                 "dropped: a value without a task, name or number";
             BlocksWithoutCounters = "blocks-without-counters", Doubted, Metric,
                 "doubtful: a table has counters of fewer blocks than the operator has";
+            OperatorWithoutBasics = "operator-without-basics", Lost, Operator,
+                "lost: an operator of which no OpBasicInfo.csv tells name and duration";
+            CountersOfSeveral = "counters-of-several-launches", Lost, Metric,
+                "lost: counters that don't say which of several launches they belong to";
+            UnitOfValues = "unit-of-values", Remark, Clock,
+                "read as milliseconds: begins of tasks that would run at once in the microseconds of the heading";
+            UnsureUnit = "unsure-unit", Doubted, Clock,
+                "doubtful: begins of tasks read as milliseconds, as MindSpore writes them, under a heading of microseconds";
             IterationWithoutEnd = "iteration-without-end", Lost, Iteration,
                 "dropped: an inference without an end or duration";
             IterationNotCovered = "iteration-not-covered", Doubted, Iteration,

@@ -45,6 +45,10 @@ words! {
         Cann2022 = "CANN 2022",
         /// Single operators, as `msprof op` records them.
         CannOperators = "CANN single operators",
+        /// The ranges of a program alone, as a table of msprof has them.
+        CannRanges = "CANN ranges",
+        /// Requests and batches of a server of language models, as msServiceProfiler records them.
+        CannServer = "CANN model server",
         /// A profile of a small-chip board.
         Svp = "SVP",
         /// A graph profile of MegEngine.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use opscope_analyze::{Latencies, Statistics};
-use opscope_trace::{IterationId, ModelId, Nanoseconds, OperatorId, Optimization, Trace, units};
+use opscope_trace::{
+    IterationId, ModelId, Nanoseconds, OperatorId, Optimization, ProfileFormat, Trace, units,
+};
 
 use crate::claim::Claims;
 use crate::outcome::{Cause, Causes, Found, Outcome};
@@ -23,8 +25,21 @@ fn needs_iterations() -> Outcome {
     Outcome::Missing("several iterations in the profile".to_owned())
 }
 
+/// Whether inferences are batches of a server: prefills and decodes, of any number of requests and tokens.
+fn is_of_server(trace: &Trace) -> bool {
+    trace.run.format == Some(ProfileFormat::CannServer)
+}
+
+fn needs_equal_inferences() -> Outcome {
+    let what = "inferences that should take the same time: batches of a server don't";
+    Outcome::Missing(what.to_owned())
+}
+
 fn warm_up(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return needs_iterations() };
+    if is_of_server(trace) {
+        return needs_equal_inferences();
+    }
     // The very first inference of all is one of those that weren't recorded, where there are any.
     let unrecorded =
         trace.unrecorded_iterations.iter().map(|(_, row)| (row.start, row.warm_up, row.duration));
@@ -49,6 +64,9 @@ fn warm_up(subject: &Subject<'_>, rule: &Rule) -> Outcome {
 
 fn noise(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return needs_iterations() };
+    if is_of_server(trace) {
+        return needs_equal_inferences();
+    }
     let spreads: Vec<(f64, f64)> =
         judged_models(trace).into_iter().filter_map(|model| spread(&Latencies::of(trace, model))).collect();
     if spreads.is_empty() {

@@ -1,7 +1,7 @@
 //! Conditions on ranges of the program and on the host's calls.
 
 use opscope_analyze::{RangeNode, RangeTree, executes_model, loads_model, outermost_of};
-use opscope_trace::{ApiCallId, Nanoseconds, Trace, units};
+use opscope_trace::{ApiCallId, Nanoseconds, ProfileFormat, Trace, units};
 
 use crate::claim::Evidence;
 use crate::outcome::{Found, Outcome};
@@ -90,6 +90,10 @@ fn uncovered(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     let Some(trace) = subject.trace else { return missing("a profile") };
     if trace.ranges.is_empty() && subject.kernels.is_empty() {
         return missing("ranges or operators in a profile");
+    }
+    // Tables of ranges alone never hold what could cover them.
+    if matches!(trace.run.format, Some(ProfileFormat::CannServer | ProfileFormat::CannRanges)) {
+        return missing("calls or operators beside the ranges");
     }
     let tree = RangeTree::of(trace);
     let mut evidence = uncovered_ranges(trace, &tree, rule);

@@ -280,6 +280,16 @@ fn lost_time_in_a_range_is_found_whatever_it_comes_to() {
 }
 
 #[test]
+fn ranges_of_tables_that_hold_nothing_else_are_no_lost_time() {
+    for format in [ProfileFormat::CannServer, ProfileFormat::CannRanges] {
+        let mut profile = Profile::new(&[]).range(500_000);
+        profile.trace.run.format = Some(format);
+        let case = of(profile);
+        assert!(!case.finds("A33") && case.asks("A33"), "{format:?}");
+    }
+}
+
+#[test]
 fn lost_time_between_operators_is_told_without_ranges_where_there_are_none() {
     let report =
         of(Profile::new(&[("a", "Conv", AI, 10, &[]), ("b", "Conv", AI, 10, &[])]).apart(3_000_000)).report();

@@ -169,3 +169,14 @@ fn what_the_recorder_adds_between_operators_is_no_gap_of_the_model() {
     let slower = gap(&[900; 5]).found("H05").remove(0);
     assert_eq!(slower.saves, Some(Nanoseconds(205_000)), "of 900 us no operators are known");
 }
+
+#[test]
+fn batches_of_a_server_are_neither_noise_nor_warm_up() {
+    let mut profile = Profile::new(&[]).iterations(&[900, 100, 110, 130, 150, 190]);
+    assert!(of(Profile { trace: profile.trace.clone(), at: 0 }).finds("H02"));
+    profile.trace.run.format = Some(ProfileFormat::CannServer);
+    let case = of(profile);
+    for rule in ["H01", "H02"] {
+        assert!(!case.finds(rule), "{rule}");
+    }
+}

@@ -14,8 +14,10 @@ use opscope_cann::{Found, Profile};
 use opscope_open::raw::NoPlace;
 use opscope_open::{OpenError, Progress, Source, formats};
 use opscope_say::{say, word};
+use opscope_svp::SideFiles;
 use opscope_trace::Trace;
 
+use crate::converter_files;
 use crate::terminal::{StepBar, Terminal};
 
 pub use losses::{
@@ -53,7 +55,7 @@ pub fn open_source(source: Source, how: Tell, terminal: &Terminal) -> anyhow::Re
 /// As [`open`], and when the profile has no stacks of samples, or none there.
 pub fn open_below(source: Source, below: &str, how: Tell, terminal: &Terminal) -> anyhow::Result<Opened> {
     let bar = LateBar { terminal, bar: OnceCell::new() };
-    Ok(Opened::new(source.open_below(below, &bar)?, how, terminal))
+    Ok(Opened::new(source.open_below(below, &bar).map_err(advised)?, how, terminal))
 }
 
 /// Says how raw files of a board are read, where a profile has nothing else.
@@ -100,8 +102,30 @@ fn advised(error: OpenError) -> Error {
              show, import or export, or read what it exports; 'opscope info' lists them with their sizes"
             )
         ),
+        OpenError::NoProfile { path, kind, advice } => match of_converter(&path) {
+            Some(told) => anyhow::anyhow!("{told}"),
+            None => OpenError::NoProfile { path, kind, advice }.into(),
+        },
         error => error.into(),
     }
+}
+
+/// Says of a file of the model converter's, which is no profile, for whom it is.
+fn of_converter(path: &Path) -> Option<String> {
+    if let Some(file) = converter_files::kind(path) {
+        return Some(say!(
+            "{}: this is {file}, not a profile; opscope fusion shows it, and opscope advise takes it beside a \
+             profile or model, with --converter, --switches or --fusion-result",
+            path.display()
+        ));
+    }
+    let is_beside = path.is_file() && !SideFiles::of_file(path).is_empty();
+    is_beside.then(|| {
+        say!(
+            "{}: this is a file that the model converter leaves beside a model, not a profile; opscope info shows it",
+            path.display()
+        )
+    })
 }
 
 /// The profile of a board that the vendor's parser read, with its losses told as `how` says.

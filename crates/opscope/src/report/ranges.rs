@@ -46,6 +46,8 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
         return Some(text);
     }
     let has_launched = !tree.launched.is_empty();
+    // Programs choose their names within a domain, so that those of two may be the same, or mere numbers.
+    let has_domain = shown.iter().any(|&index| tree.nodes[index].domain.is_some());
     let mut columns = vec![
         TableColumn::number("total"),
         TableColumn::number("count"),
@@ -56,6 +58,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
         TableColumn::number("uncovered"),
     ];
     columns.extend(has_launched.then(|| TableColumn::number("launched")));
+    columns.extend(has_domain.then(|| TableColumn::text("domain")));
     columns.push(TableColumn::text("range"));
     let mut table = Table::new(columns);
     for (index, node) in shown.iter().map(|&index| (index, &tree.nodes[index])) {
@@ -83,6 +86,10 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             true => units::duration(node.launched).into(),
             false => TableCell::missing(),
         }));
+        cells.extend(has_domain.then(|| match node.domain {
+            Some(domain) => trace.strings.get(domain).into(),
+            None => TableCell::missing(),
+        }));
         cells.push(format!("{}{name}", indent(node.depth)).into());
         table.row(cells);
         let launched = tree.launched_in(index);
@@ -91,6 +98,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             let mut cells = vec![TableCell::missing(); 7];
             cells[1] = row.count.to_string().into();
             cells.push(units::duration(row.total).into());
+            cells.extend(has_domain.then(TableCell::missing));
             cells.push(format!("{}> {}", indent(node.depth + 1), trace.strings.get(row.name)).into());
             table.row(cells);
         }
@@ -101,6 +109,7 @@ pub fn ranges_table(trace: &Trace, tree: &RangeTree, top: usize, width: Option<u
             let mut cells = vec![TableCell::missing(); 7];
             cells[1] = count.to_string().into();
             cells.push(units::duration(total).into());
+            cells.extend(has_domain.then(TableCell::missing));
             let more = say!("> {} more kinds (-t 0 lists all)", left.len());
             cells.push(format!("{}{more}", indent(node.depth + 1)).into());
             table.row(cells);
@@ -192,6 +201,18 @@ mod tests {
     use opscope_trace::Range;
 
     use super::*;
+
+    #[test]
+    fn ranges_of_one_name_are_told_apart_by_their_domains() {
+        let mut trace = Trace::new();
+        let name = trace.strings.intern("modelExec");
+        for (domain, start) in [("Prefill", 0), ("Decode", 100)] {
+            let domain = Some(trace.strings.intern(domain));
+            trace.ranges.push(Range { domain, ..Range::new(name, Nanoseconds(start), Nanoseconds(10)) });
+        }
+        let text = ranges_text(&trace, 5, None);
+        assert!(text.contains("Prefill  modelExec\n") && text.contains("Decode   modelExec\n"), "{text}");
+    }
 
     #[test]
     fn ranges_are_set_in_below_those_that_they_lie_in() {

@@ -96,35 +96,50 @@ impl Reading<'_> {
     ) -> Result<Vec<Trace>, FolderError> {
         let mut steps = Vec::new();
         let (first_row, first_table) = (kernels.count(), kernels.tables());
-        // The timeline has the AI CPU's operators as well, by a clock of its own.
-        let with_clock = device.tasks.is_some() || device.timeline.is_none();
-        for path in device.tasks.iter().chain(&device.ai_cpu).filter(|_| with_clock) {
-            let read = tables::read_tasks(&self.open(path)?, self.stop, kernels);
-            self.note(path, read, "tasks");
+        if let Some(path) = &device.tasks {
+            self.mindspore_table(path, kernels)?;
         }
+        // A table that can't be read, or has no rows, has none of the timeline's tasks.
+        let has_clock = kernels.count() > first_row;
         match &device.timeline {
-            Some(path) if !with_clock => {
+            Some(path) if !has_clock => {
+                kernels.begin_file(&self.name(path));
                 let read = read_timeline(&self.open(path)?, number, self.stop, kernels);
                 self.note(path, read, "tasks with their types");
-                let repeated = "the timeline has these tasks";
-                device.ai_cpu.iter().for_each(|path| self.fates.not_needed(path, repeated));
             }
             Some(path) => {
                 self.fates.not_needed(path, "output_timeline_data has these tasks, with their clock")
             }
             None => {}
         }
+        // The timeline has the AI CPU's operators as well, by a clock of its own.
+        let of_timeline = !has_clock && kernels.count() > first_row;
+        match &device.ai_cpu {
+            Some(path) if of_timeline => self.fates.not_needed(path, "the timeline has these tasks"),
+            Some(path) => self.mindspore_table(path, kernels)?,
+            None => {}
+        }
         kernels.place_tables_on(first_table, number);
         if let Some(path) = &device.graph {
+            kernels.begin_file(&self.name(path));
             let graph = Graph::read(&self.open(path)?, self.stop, kernels);
             let described = graph.map(|graph| graph.describe(kernels, first_row));
             self.note(path, described, "types and tensors of operators");
         }
-        if let Some(path) = device.steps.as_ref().filter(|_| device.tasks.is_some()) {
-            let read = read_steps(&self.open(path)?, self.stop).map(|table| steps.push(table));
+        if let Some(path) = device.steps.as_ref().filter(|_| has_clock) {
+            let read = read_steps(&self.open(path)?, self.stop);
+            let read = self.named(path, read).map(|table| steps.push(table));
             self.note(path, read, "begin and end of inferences, and the parts of steps");
         }
         Ok(steps)
+    }
+
+    /// Adds the tasks of a table, if it can be read.
+    fn mindspore_table(&mut self, path: &Path, kernels: &mut Kernels) -> Result<(), FolderError> {
+        kernels.begin_file(&self.name(path));
+        let read = tables::read_tasks(&self.open(path)?, self.stop, kernels);
+        self.note(path, read, "tasks");
+        Ok(())
     }
 
     fn note(&mut self, path: &Path, read: Result<(), tables::ReadError>, what: &'static str) {

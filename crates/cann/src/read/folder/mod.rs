@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use opscope_trace::{FigureTopic, LossKind, Trace};
+use opscope_trace::{FigureTopic, Loss, LossKind, Trace};
 
 use opscope_formats::chrome;
 use opscope_formats::input::Input;
@@ -115,8 +115,14 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError
         return Err(FolderError::NoOutputs { path: path.to_owned() });
     }
     let exports = Exports::of(&outputs);
-    let mut reading =
-        Reading { stop, damaged: Vec::new(), unread: Vec::new(), fates: Fates::default(), exports };
+    let mut reading = Reading {
+        folder: path,
+        stop,
+        damaged: Vec::new(),
+        unread: Vec::new(),
+        fates: Fates::default(),
+        exports,
+    };
     let mut trace = match &outputs.database {
         None => reading.text(&outputs)?,
         Some(database) => match reading.database(database, &outputs) {
@@ -143,6 +149,7 @@ pub fn read_folder_until(path: &Path, stop: &Stop) -> Result<Folder, FolderError
 
 /// The reading of a folder's files.
 struct Reading<'s> {
+    folder: &'s Path,
     stop: &'s Stop,
     /// The damage that the compression of files has.
     damaged: Vec<String>,
@@ -155,7 +162,7 @@ struct Reading<'s> {
 impl Reading<'_> {
     /// A database and what tables beside it know besides. It goes without those that can't be read.
     fn database(&mut self, path: &Path, outputs: &Outputs) -> Result<Trace, FolderError> {
-        let mut trace = database::read_file(path, self.stop)?;
+        let mut trace = self.named(path, database::read_file(path, self.stop))?;
         self.fates.read(path, "calls, tasks, operators, counters");
         let kernels = self.tables(outputs)?;
         if !self.are_of_other_run(&trace, &kernels, outputs) {
@@ -202,7 +209,7 @@ impl Reading<'_> {
             self.add_steps(&mut trace, outputs)?;
             if !are_wanted {
                 for path in &outputs.timelines {
-                    trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
+                    trace.count_loss(LossKind::UnreadFile, 1, &self.name(path));
                 }
             }
             return Ok(trace);
@@ -237,7 +244,12 @@ impl Reading<'_> {
         let mut whole: Option<Trace> = None;
         for (device, paths) in timelines::by_device(&outputs.timelines) {
             let inputs = paths.iter().map(|path| self.open(path)).collect::<Result<Vec<_>, _>>()?;
-            match timelines::read(&inputs, self.stop) {
+            let mut read = timelines::read(&inputs, self.stop);
+            // Of several that are read as one, the first stands for all.
+            if let [path, ..] = paths[..] {
+                read = self.named(path, read);
+            }
+            match read {
                 Ok(mut trace) => {
                     join::set_device(&mut trace, device);
                     paths.iter().for_each(|path| self.fates.read(path, "calls, tasks, counters"));
@@ -261,6 +273,7 @@ impl Reading<'_> {
         let has_others = outputs.database.is_some() || !outputs.timelines.is_empty();
         for (place, path) in outputs.tables.iter().enumerate() {
             let text = self.open(path)?;
+            kernels.begin_file(&self.name(path));
             match tables::read_tasks(&text, self.stop, &mut kernels) {
                 Ok(()) => self.fates.read(path, "tasks with their operators and what hardware counted"),
                 Err(source) => {
@@ -277,8 +290,30 @@ impl Reading<'_> {
 
     /// Notes a file that can't be read, and why.
     fn note_unread(&mut self, path: &Path, why: impl std::fmt::Display) {
-        self.unread.push(format!("{}: {why}", path.display()));
+        self.unread.push(format!("{}: {why}", self.name(path)));
         self.fates.failed(path, why);
+    }
+
+    /// The name of a file below the folder.
+    fn name(&self, path: &Path) -> String {
+        path.strip_prefix(self.folder).unwrap_or(path).display().to_string()
+    }
+
+    /// Puts the name of a file before the places of what was lost of it, if it could be read.
+    fn named<E>(&self, path: &Path, read: Result<Trace, E>) -> Result<Trace, E> {
+        let mut trace = read?;
+        let name = self.name(path);
+        for id in trace.losses.ids() {
+            let row = trace.losses.get(id);
+            let place = match trace.strings.get(row.detail) {
+                "" => name.clone(),
+                place if place.starts_with("first on line ") => format!("{name}, {place}"),
+                place => format!("{name}: {place}"),
+            };
+            let detail = trace.strings.intern(&place);
+            trace.losses.set(id, Loss { detail, ..row });
+        }
+        Ok(trace)
     }
 
     /// Adds the inferences of the tables of them. One that can't be read is counted.
@@ -286,23 +321,25 @@ impl Reading<'_> {
         let mut steps = Vec::new();
         for path in &outputs.steps {
             let text = self.open(path)?;
-            match tables::read_steps(&text, self.stop) {
+            match self.named(path, tables::read_steps(&text, self.stop)) {
                 Ok(table) if lies_outside(&table, trace) => self.fates.of_other_run(path, ANOTHER_TIME),
                 Ok(table) => {
                     steps.push(table);
                     self.fates.read(path, "begin and end of inferences");
                 }
                 // Tables of 2022 tell how long inferences took, and not when.
-                Err(error) => match tables::read_stated(&text, Stated::StepTimes, self.stop) {
-                    Ok(_) if self.exports.repeats(Stated::StepTimes, path, &text) => {
-                        self.fates.not_needed(path, REPEATED);
+                Err(error) => {
+                    match self.named(path, tables::read_stated(&text, Stated::StepTimes, self.stop)) {
+                        Ok(_) if self.exports.repeats(Stated::StepTimes, path, &text) => {
+                            self.fates.not_needed(path, REPEATED);
+                        }
+                        Ok(mut figures) => {
+                            self.exports.name_device(&mut figures, path);
+                            self.append(trace, path, &figures);
+                        }
+                        Err(_) => self.note_unread(path, error),
                     }
-                    Ok(mut figures) => {
-                        self.exports.name_device(&mut figures, path);
-                        self.append(trace, path, &figures);
-                    }
-                    Err(_) => self.note_unread(path, error),
-                },
+                }
             }
         }
         complete::add_iterations(trace, &steps);
@@ -318,6 +355,7 @@ impl Reading<'_> {
         let mut known = KnownRanges::default();
         for path in &outputs.ranges {
             let table = tables::read_ranges(&self.open(path)?, self.stop);
+            let table = self.named(path, table);
             if let Ok(table) = &table
                 && !has_times(trace)
             {
@@ -340,6 +378,7 @@ impl Reading<'_> {
     fn add_counters(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         for path in &outputs.samples {
             let table = tables::read_samples(&self.open(path)?, self.stop);
+            let table = self.named(path, table);
             if let Ok(table) = &table
                 && !has_times(trace)
             {
@@ -360,7 +399,7 @@ impl Reading<'_> {
     /// Adds the figures of the files that sum up. Those that a database has are not added again.
     fn add_figures(&mut self, trace: &mut Trace, outputs: &Outputs) -> Result<(), FolderError> {
         if let Some(path) = &outputs.analysis {
-            match database::read_file(path, self.stop) {
+            match self.named(path, database::read_file(path, self.stop)) {
                 Ok(figures) => self.append(trace, path, &figures),
                 Err(error) => self.note_unread(path, error.problem),
             }
@@ -370,7 +409,8 @@ impl Reading<'_> {
         let known: HashSet<FigureTopic> =
             trace.figures.iter().map(|(_, row)| row).filter(of_database).map(|row| row.topic).collect();
         for path in &outputs.communication {
-            match communication::read(&self.open(path)?, self.stop) {
+            let read = communication::read(&self.open(path)?, self.stop);
+            match self.named(path, read) {
                 Ok(figures) if figures.figures.topic().iter().all(|topic| !known.contains(topic)) => {
                     self.append(trace, path, &figures);
                 }
@@ -381,7 +421,7 @@ impl Reading<'_> {
         let several_devices = outputs.mindspore.len() > 1;
         for (kind, path) in &outputs.stated {
             let text = self.open(path)?;
-            match tables::read_stated(&text, *kind, self.stop) {
+            match self.named(path, tables::read_stated(&text, *kind, self.stop)) {
                 Ok(_) if self.exports.repeats(*kind, path, &text) => self.fates.not_needed(path, REPEATED),
                 Ok(figures) if *kind == Stated::Caches => {
                     caches::add_readings(trace, &figures);
@@ -423,7 +463,8 @@ impl Reading<'_> {
         }
         let failed = |source| FolderError::Io { path: path.to_owned(), source };
         let input = Input::open_until(path, &|| self.stop.is_wanted()).map_err(failed)?;
-        self.damaged.extend(input.damage().map(|problem| format!("{}: {problem}", path.display())));
+        let name = self.name(path);
+        self.damaged.extend(input.damage().map(|problem| format!("{name}: {problem}")));
         Ok(input)
     }
 }

@@ -439,6 +439,128 @@ fn a_timeline_of_mindspore_alone_makes_tasks_by_its_numbers_of_processes() {
     assert_eq!((count(&trace, LossKind::SummingRow), count(&trace, LossKind::TaskWithoutTime)), (1, 1));
 }
 
+/// The outputs of MindSpore 2.1 to 2.3 of one device, whose times are milliseconds since 1970.
+fn mindspore_of_2023(folder: &Path) {
+    write(
+        folder,
+        "output_timeline_data_0.txt",
+        "op_name,stream_id,start_time(us),duration(ms)\n\
+         Default/Conv2D-op1,3,1700000000000.0,1.5\nDefault/ReLU-op2,3,1700000000001.55,0.25\n\
+         Default/Conv2D-op1,3,1700000000002.7002,1.5\n",
+    );
+    write(
+        folder,
+        "aicpu_intermediate_0.csv",
+        "serial_number,op_type,total_time,dispatch_time,execution_time,run_start,run_end\n\
+         1,GetNext,0.9,0.1,0.8,1700000000001.85,1700000000002.7502\n",
+    );
+    write(
+        folder,
+        "framework_raw_0.csv",
+        "task_id,stream_id,block_dim,full_op_name,op_name,op_type,subgraph,op_info,model_id,kernel_type\n\
+         0,3,32,Default/Conv2D-op1,Conv2D-op1,Conv2D,Default,\"{\"\"Input_0\"\": {\"\"format\"\": \"\"NCHW\"\", \
+         \"\"data_type\"\": \"\"FLOAT16\"\", \"\"shape\"\": \"\"32,3,224,224\"\"}}\",1,AI_CORE\n",
+    );
+    write(
+        folder,
+        "aicore_intermediate_0_detail.csv",
+        "full_op_name,task_duration,execution_frequency,task_type\nDefault/Conv2D-op1,1.5,2,AI_CORE\n",
+    );
+    write(
+        folder,
+        "ascend_timeline_display_0.json",
+        r#"[{"name": "process_name", "pid": 10, "args": {"name": "Ascend Hardware"}, "ph": "M"},
+            {"name": "process_name", "pid": 11, "args": {"name": "CANN"}, "ph": "M"},
+            {"name": "launch", "pid": 11, "tid": 1, "ph": "X", "ts": "1700000000000000.0", "dur": 90},
+            {"name": "Default/Conv2D-op1", "pid": 10, "tid": 3, "ph": "X", "ts": "1700000000000000.0", "dur": 1500.0,
+             "args": {"Task Type": "AI_CORE"}},
+            {"name": "Default/GetNext-op3", "pid": 10, "tid": 4, "ph": "X", "ts": "1700000000001850.0", "dur": 800.0,
+             "args": {"Task Type": "AI_CPU"}}]"#,
+    );
+}
+
+#[test]
+fn outputs_of_mindspore_since_2_1_are_read_in_milliseconds_on_one_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    mindspore_of_2023(folder.path());
+    let read = read(folder.path());
+    let conv = |start| ("Default/Conv2D-op1".to_owned(), "Conv2D".to_owned(), Some(0), start, 1_500_000);
+    let relu = ("Default/ReLU-op2".to_owned(), String::new(), Some(0), 1_550_000, 250_000);
+    let next = ("GetNext".to_owned(), "GetNext".to_owned(), Some(0), 1_850_000, 800_000);
+    assert_eq!(tasks(&read.trace), [conv(0), relu, conv(2_700_200), next]);
+    let units = read.trace.tasks.unit();
+    assert_eq!((units[0], units[3]), (ExecutionUnit::AiCore, ExecutionUnit::AiCpu));
+    let types: Vec<_> = read.trace.tensors.iter().map(|(_, row)| row.data_type).collect();
+    assert_eq!(types, [DataType::Float16]);
+    let figure = "operator: aicore_intermediate_detail||Default/Conv2D-op1||mean = 1500000 ns";
+    assert!(figures(&read.trace).contains(&figure.to_owned()), "{:?}", figures(&read.trace));
+    let losses = read.trace.losses.iter().map(|(_, row)| row);
+    let lost: Vec<_> = losses.filter(|row| row.kind != LossKind::FileNotNeeded).collect();
+    assert_eq!((lost.len(), lost[0].kind), (1, LossKind::UnitOfValues));
+    assert_eq!(read.trace.strings.get(lost[0].detail), "output_timeline_data_0.txt, first on line 2");
+}
+
+#[test]
+fn a_timeline_of_mindspore_stands_in_for_a_table_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    mindspore_of_2023(folder.path());
+    for table in
+        ["op_name,when,how_long\nDefault/Conv2D-op1,1,2\n", "op_name,stream_id,start_time(us),duration(ms)\n"]
+    {
+        write(folder.path(), "output_timeline_data_0.txt", table);
+        let read = read(folder.path());
+        let found: Vec<_> = tasks(&read.trace)
+            .into_iter()
+            .map(|(name, .., start, duration)| (name, start, duration))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("Default/Conv2D-op1".to_owned(), 0, 1_500_000),
+                ("Default/GetNext-op3".to_owned(), 1_850_000, 800_000)
+            ]
+        );
+        assert_eq!(read.trace.tasks.unit(), [ExecutionUnit::AiCore, ExecutionUnit::AiCpu]);
+        assert_eq!(count(&read.trace, LossKind::PlacelessRow), 1);
+        assert!(matches!(fate(&read, "ascend_timeline_display_0.json"), FileFate::Read(_)));
+        assert!(matches!(fate(&read, "aicpu_intermediate_0.csv"), FileFate::NotNeeded(_)));
+    }
+}
+
+#[test]
+fn losses_of_files_of_a_folder_name_their_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "kernel_details.csv",
+        &format!("{HEADINGS}{}0,cut\n", row(0, "1736412474730135.222", "0.5")),
+    );
+    write(folder.path(), "op_summary_1.csv", &format!("{HEADINGS}0,cut\n"));
+    write(
+        folder.path(),
+        "memory_record.csv",
+        "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Device Type\nPTA,,1,2,NPU:0\n",
+    );
+    write(
+        folder.path(),
+        "step_trace_time.csv",
+        "Step,Computing,Communication(Not Overlapped),Free\n1,x,y,z\n",
+    );
+    let trace = read(folder.path()).trace;
+    let of = |kind| {
+        let rows = trace.losses.iter().map(|(_, row)| row).filter(move |row| row.kind == kind);
+        let mut places: Vec<_> = rows.map(|row| trace.strings.get(row.detail)).collect();
+        places.sort_unstable();
+        places
+    };
+    assert_eq!(
+        of(LossKind::ShortRow),
+        ["kernel_details.csv, first on line 3", "op_summary_1.csv, first on line 2"]
+    );
+    assert_eq!(of(LossKind::SampleWithoutTime), ["memory_record.csv, first on line 2"]);
+    assert_eq!(of(LossKind::FigureNotRead), ["step_trace_time.csv, first on line 2"]);
+}
+
 #[test]
 fn tables_of_mindspore_about_data_are_figures() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use opscope_formats::reading::Stop;
 use opscope_trace::{
-    Counter, CounterId, Iteration, LossKind, Nanoseconds, Places, Range, RangeKind, Sample, StringId,
-    ThreadId, Trace,
+    Counter, CounterId, Iteration, LossKind, Nanoseconds, Places, ProfileFormat, Range, RangeKind, Sample,
+    StringId, ThreadId, Trace,
 };
 
 use super::columns::{Kind, Layout};
@@ -147,6 +147,7 @@ impl Reading {
 
     /// The trace, whose zero is the first time of all tables.
     pub fn into_trace(mut self) -> Trace {
+        self.trace.run.format = Some(ProfileFormat::CannServer);
         let starts = self.lasting.iter().map(|lasting| lasting.start);
         let first = starts.chain(self.samples.iter().map(|sample| sample.time)).min();
         let zero = first.map(zero_of).unwrap_or_default();

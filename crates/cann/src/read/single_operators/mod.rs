@@ -161,7 +161,7 @@ pub fn read_launch(folder: &Path, stop: &Stop) -> Result<Trace, SingleOperatorsE
 }
 
 fn read(folder: &Path, launches: Vec<PathBuf>, stop: &Stop) -> Result<Trace, SingleOperatorsError> {
-    let mut reading = Reading::default();
+    let mut reading = Reading { root: folder.to_owned(), ..Reading::default() };
     for launch in launches {
         if stop.is_wanted() {
             return Err(SingleOperatorsError::Stopped { path: folder.to_owned() });
@@ -192,6 +192,8 @@ struct Launch {
 /// The trace as far as it was read.
 #[derive(Default)]
 struct Reading {
+    /// The folder of all launches.
+    root: PathBuf,
     trace: Trace,
     places: Places,
     losses: Losses,
@@ -204,33 +206,41 @@ impl Reading {
     fn launch(&mut self, folder: &Path, stop: &Stop) -> Result<(), SingleOperatorsError> {
         let mut launches = Vec::new();
         let mut counters = Counters::default();
-        let mut counter_files = Vec::new();
+        let mut has_counters = false;
         for path in csv_files_in(folder) {
             let failed = |source| SingleOperatorsError::Io { path: path.clone(), source };
             let input = Input::open_until(&path, &|| stop.is_wanted()).map_err(failed)?;
             if let Some(problem) = input.damage() {
-                let place = format!("{}: {problem}", path.display());
+                let place = format!("{}: {problem}", self.name(&path));
                 self.trace.count_loss(LossKind::CutCompression, 1, &place);
             }
             let Some(header) = read_header(&input) else { continue };
+            self.losses.begin_file(&self.name(&path));
             match Kind::of(&header) {
                 Some(Kind::Basic) => launches.extend(self.basic(&input, &header, stop)),
                 Some(Kind::Counters) => {
                     counters.read(&input, &header, stop, &mut self.losses);
-                    counter_files.push(path);
+                    has_counters = true;
                 }
                 None => {}
             }
         }
-        if launches.len() != 1 {
-            // Counters don't say which of several launches they belong to.
-            for path in counter_files {
-                self.trace.count_loss(LossKind::UnreadFile, 1, &path.display().to_string());
-            }
+        if launches.len() != 1 && has_counters {
+            let kind = match launches.is_empty() {
+                true => LossKind::OperatorWithoutBasics,
+                false => LossKind::CountersOfSeveral,
+            };
+            self.trace.count_loss(kind, 1, &self.name(folder));
             counters = Counters::default();
         }
         launches.into_iter().for_each(|launch| self.enter(launch, &counters));
         Ok(())
+    }
+
+    /// The name of a file or folder below that of all launches.
+    fn name(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.root).ok().filter(|below| !below.as_os_str().is_empty());
+        below.or(path.file_name().map(Path::new)).unwrap_or(path).display().to_string()
     }
 
     /// The launches of a table of them.

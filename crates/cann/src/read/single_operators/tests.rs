@@ -175,11 +175,32 @@ fn what_is_damaged_or_cannot_be_placed_is_counted() {
     write(folder.path(), "OpBasicInfo.csv", &format!("{BASIC}other,vector,1,1,NA,0,1,1800,1800,\n"));
     let trace = read_folder(folder.path(), &Stop::default()).expect("a profile");
     assert_eq!((trace.tasks.len(), metric(&trace, 0, "aic_time")), (2, None));
-    assert!(trace.losses.iter().any(|(_, loss)| loss.kind == LossKind::UnreadFile));
+    assert_eq!(trace.losses.kind(), [LossKind::CountersOfSeveral]);
     // Counters without the operator's name and duration make no profile, and that is said.
     std::fs::remove_file(folder.path().join("OpBasicInfo.csv")).expect("a file");
     let error = read_folder(folder.path(), &Stop::default()).expect_err("no operator").to_string();
     assert!(error.contains("OpBasicInfo.csv"), "{error}");
+}
+
+#[test]
+fn a_launch_without_its_basic_table_is_a_lost_operator_and_losses_name_their_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    write(folder.path(), "mm/0/OpBasicInfo.csv", BASIC);
+    write(folder.path(), "mm/0/PipeUtilization.csv", &format!("{PIPES}1,vec"));
+    write(folder.path(), "add/0/PipeUtilization.csv", PIPES);
+    write(folder.path(), "add/0/L2Cache.csv", CACHE);
+    let trace = read_folder(folder.path(), &Stop::default()).expect("a profile");
+    let losses: Vec<_> = trace
+        .losses
+        .iter()
+        .map(|(_, loss)| (loss.kind, loss.count, trace.strings.get(loss.detail)))
+        .collect();
+    let place = |parts: &[&str]| parts.join(std::path::MAIN_SEPARATOR_STR);
+    let short = format!("{}, first on line 5", place(&["mm", "0", "PipeUtilization.csv"]));
+    assert_eq!(
+        losses,
+        [(LossKind::OperatorWithoutBasics, 1, &*place(&["add", "0"])), (LossKind::ShortRow, 1, &*short),]
+    );
 }
 
 #[test]

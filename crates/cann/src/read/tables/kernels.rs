@@ -9,19 +9,21 @@ use opscope_trace::{
     Places, Pool, Span, StreamId, StringId, StringTable, Task, TaskId, Trace,
 };
 
+use super::mindspore_units::{AiCpuSpans, Unit, ai_cpu_spans, unit_of_begins};
 use super::streamless::Streamless;
 use super::table::{Column, Header, Losses, Row, read_rows, zero_of};
 use crate::headings::{aicpu, mindspore, op_summary, other, task_time};
 use crate::read::operators::{Described, Operators, Side};
 use crate::vocabulary;
 
-const START: [&str; 7] = [
+const START: [&str; 8] = [
     op_summary::START,
     other::START[0],
     task_time::START,
     other::START[1],
     aicpu::START,
     mindspore::START,
+    mindspore::START_RENAMED,
     mindspore::AI_CPU_START,
 ];
 const DURATION: [&str; 5] =
@@ -34,13 +36,14 @@ const NAME: [&str; 7] = [
     aicpu::NAME,
     mindspore::OPERATOR,
     mindspore::KERNEL_TYPE,
-    mindspore::TYPE[1],
+    mindspore::TYPE[0],
 ];
 const DEVICE: [&str; 2] = [op_summary::DEVICE, other::DEVICE];
 
 /// Columns that are known and have no place in a trace, but are no metrics of the hardware.
-const WITHOUT_PLACE: [&str; 7] = [
-    mindspore::SERIAL_NUMBER,
+const WITHOUT_PLACE: [&str; 8] = [
+    mindspore::SERIAL_NUMBER[0],
+    mindspore::SERIAL_NUMBER[1],
     op_summary::DEVICE,
     other::DEVICE,
     op_summary::HF32,
@@ -109,7 +112,9 @@ pub(crate) struct Kernels {
 impl Kernels {
     /// Adds the rows of a table, until `stop` is wanted.
     pub(super) fn read(&mut self, text: &[u8], header: &Header, stop: &Stop) {
-        let columns = Columns::new(header);
+        let mut columns = Columns::new(header);
+        let doubt = columns.settle_units(text, header, stop);
+        let first = self.rows.len();
         self.names_devices.push(columns.device.is_some());
         self.names_streams.push(columns.stream.is_some());
         let Self { texts, rows, losses, metrics, values, .. } = self;
@@ -136,6 +141,16 @@ impl Kernels {
             let values = if measured { values.push(row_values.iter().copied()) } else { Span::default() };
             rows.push(Kernel { table, values, ..columns.kernel(row, texts, start, duration) });
         });
+        if let Some(kind) = doubt {
+            /// The heading is on the first.
+            const LINE: u64 = 2;
+            self.losses.count_several(kind, (self.rows.len() - first) as u64, LINE);
+        }
+    }
+
+    /// Names the file of the tables that are read from now on.
+    pub fn begin_file(&mut self, name: &str) {
+        self.losses.begin_file(name);
     }
 
     /// Adds a table of tasks on one device of which nothing was measured.
@@ -461,8 +476,9 @@ struct Columns {
     duration: Option<Column>,
     /// The end, where a table tells no durations.
     end: Option<Column>,
-    /// Whether times are milliseconds.
-    in_millis: bool,
+    start_unit: Unit,
+    /// The unit of durations and waits.
+    unit: Unit,
     wait: Option<Column>,
     name: Option<Column>,
     op_type: Option<Column>,
@@ -492,11 +508,12 @@ impl Columns {
             op_type: header.find(&[op_summary::OP_TYPE, other::OP_TYPE]),
             kind: header.find(&[op_summary::KIND, other::KIND, task_time::KIND]),
             end: header.find(&[mindspore::AI_CPU_END]),
-            in_millis: header.has(&[mindspore::START]),
+            start_unit: if header.has(&[mindspore::START]) { Unit::Millis } else { Unit::Micros },
+            unit: if header.has(&[mindspore::DURATION]) { Unit::Millis } else { Unit::Micros },
             only_kind: if header.has(&[aicpu::NAME, mindspore::AI_CPU_START]) {
                 Some("AI_CPU")
             } else {
-                header.has(&[mindspore::START]).then_some("AI_CORE")
+                header.has(&[mindspore::DURATION]).then_some("AI_CORE")
             },
             device: header.find(&DEVICE),
             stream: header.find(&[op_summary::STREAM, task_time::STREAM]),
@@ -536,13 +553,30 @@ impl Columns {
         columns
     }
 
+    /// Settles the units that headings don't tell, or tell otherwise, by the rows; the doubt that they leave.
+    fn settle_units(&mut self, text: &[u8], header: &Header, stop: &Stop) -> Option<LossKind> {
+        if header.has(&[mindspore::START_RENAMED]) && header.has(&[mindspore::DURATION]) {
+            let (unit, doubt) = unit_of_begins(text, header, stop);
+            self.start_unit = unit;
+            return doubt;
+        }
+        if header.has(&[mindspore::AI_CPU_END])
+            && let AiCpuSpans::Computed(unit) = ai_cpu_spans(text, header, stop)
+        {
+            (self.start_unit, self.unit) = (unit, Unit::Millis);
+            let [total, wait, own] = mindspore::AI_CPU_TIMES.map(|name| header.find(&[name]));
+            // The wait is over when the task begins.
+            (self.end, self.wait, self.duration) = (None, wait, own.or(total));
+        }
+        None
+    }
+
     /// Begin and duration of a row's task.
     fn span(&self, row: &Row<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
-        let time = |column| if self.in_millis { row.millis(column) } else { row.micros(column) };
-        let start = time(self.start)?;
+        let start = self.start_unit.read(row, self.start)?;
         let duration = match self.end {
-            Some(_) => time(self.end)? - start,
-            None => time(self.duration)?,
+            Some(_) => self.start_unit.read(row, self.end)? - start,
+            None => self.unit.read(row, self.duration)?,
         };
         Some((start, duration))
     }
@@ -566,7 +600,7 @@ impl Columns {
         Kernel {
             start,
             duration,
-            wait: row.micros(self.wait),
+            wait: self.unit.read(row, self.wait),
             name: text(self.name),
             op_type: text(self.op_type),
             kind,

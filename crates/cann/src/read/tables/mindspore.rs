@@ -2,7 +2,8 @@
 //! tasks themselves: the operators of the graph (`framework_raw_<device>.csv`) and its timeline
 //! (`ascend_timeline_display_<device>.json`).
 //!
-//! A timeline is a bare list of events without names of processes:
+//! Since 2.1 a timeline names its processes, and tasks of the device are those of `Ascend Hardware`. Before, it is a
+//! bare list of events without such names:
 //!
 //! | process | what its slices are |
 //! |---|---|
@@ -13,7 +14,7 @@
 //! | 12000 and above, and without a number | figures drawn from the others |
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use opscope_formats::reading::{Stop, decimal};
 use opscope_trace::{Iteration, LossKind, Nanoseconds, Trace};
@@ -30,6 +31,9 @@ use crate::read::operators::Side;
 const AI_CPU: u64 = 9_000;
 const COMMUNICATION: u64 = 10_000;
 const HOST: u64 = 11_000;
+
+/// The name of the process of a device's streams.
+const HARDWARE: &str = "Ascend Hardware";
 
 /// The operators of a graph by their full names.
 #[derive(Default)]
@@ -73,8 +77,8 @@ impl Graph {
             let described = described.unwrap_or_default();
             let operator = Operator {
                 op_type: row.text(op_type),
-                inputs: Tensors::of(&described, "input_"),
-                outputs: Tensors::of(&described, "output_"),
+                inputs: Tensors::of(&described, "input"),
+                outputs: Tensors::of(&described, "output"),
             };
             operators.insert(row.text(name), operator);
         });
@@ -111,9 +115,12 @@ struct Tensor<'j> {
 }
 
 impl Tensors {
-    /// The files whose names begin so, by their numbers.
-    fn of(tensors: &BTreeMap<String, Tensor<'_>>, begin: &str) -> Self {
-        let number = |name: &str| name.strip_prefix(begin)?.parse::<u32>().ok();
+    /// The tensors of a side by their numbers: `input_0`, or `Input_0` since 2.1.
+    fn of(tensors: &BTreeMap<String, Tensor<'_>>, side: &str) -> Self {
+        let number = |name: &str| {
+            let (begin, number) = name.split_once('_')?;
+            number.parse::<u32>().ok().filter(|_| begin.eq_ignore_ascii_case(side))
+        };
         let mut found: Vec<_> =
             tensors.iter().filter_map(|(name, tensor)| Some((number(name)?, tensor))).collect();
         found.sort_by_key(|(number, _)| *number);
@@ -174,6 +181,29 @@ struct Arguments<'j> {
     op_type: Cow<'j, str>,
     #[serde(borrow, default)]
     fullname: Cow<'j, str>,
+    #[serde(borrow, rename = "Task Type", default)]
+    kind: Cow<'j, str>,
+    /// Of a process.
+    #[serde(borrow, default)]
+    name: Cow<'j, str>,
+}
+
+/// The processes that a timeline names, and those of them that are a device's hardware.
+fn named_processes(events: &[&RawValue], stop: &Stop) -> (HashSet<u64>, HashSet<u64>) {
+    let (mut named, mut hardware) = (HashSet::new(), HashSet::new());
+    for event in stop.within(events) {
+        let Ok(event) = serde_json::from_str::<Event<'_>>(event.get()) else { continue };
+        if let (Some(process), Some(args)) = (number(event.pid), &event.args)
+            && event.ph == "M"
+            && event.name == "process_name"
+        {
+            named.insert(process);
+            if args.name == HARDWARE {
+                hardware.insert(process);
+            }
+        }
+    }
+    (named, hardware)
 }
 
 /// Reads `ascend_timeline_display_<device>.json`.
@@ -190,6 +220,7 @@ pub(in crate::read) fn read_timeline(
     if events.is_empty() && is_cut {
         return Err(ReadError::NotATable);
     }
+    let (named, hardware) = named_processes(&events, stop);
     let mut table = kernels.begin_table();
     table.kernels.losses.count_several(LossKind::CutEventList, u64::from(is_cut), events.len() as u64);
     for (place, event) in (1..).zip(stop.within(events)) {
@@ -201,7 +232,13 @@ pub(in crate::read) fn read_timeline(
             continue;
         }
         let process = number(event.pid);
+        let kind = event.args.as_ref().map(|args| &*args.kind).filter(|kind| !kind.is_empty());
         let kind = match process {
+            Some(process) if hardware.contains(&process) => kind.unwrap_or("AI_CORE"),
+            _ if !named.is_empty() => {
+                table.kernels.losses.count(LossKind::PlacelessRow, place);
+                continue;
+            }
             Some(AI_CPU) => "AI_CPU",
             Some(COMMUNICATION) => "HCCL",
             Some(process) if process < AI_CPU => "AI_CORE",

@@ -21,6 +21,7 @@ pub(super) mod join;
 mod kernels;
 mod known_ranges;
 pub(super) mod mindspore;
+mod mindspore_units;
 mod others;
 mod parts;
 mod stated;
@@ -35,7 +36,7 @@ use std::collections::BTreeSet;
 
 use opscope_formats::encoding::other_encoding;
 use opscope_formats::reading::Stop;
-use opscope_trace::{Nanoseconds, Trace};
+use opscope_trace::{Nanoseconds, ProfileFormat, Trace};
 
 use crate::headings::{calls_2022, fusion_op, memory_traffic, task_time_oldest};
 pub(super) use kernels::Kernels;
@@ -131,7 +132,11 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             Ok(kernels.to_trace(stop))
         }
         Kind::Iterations => Ok(others::read_iterations(text, &header, stop)),
-        Kind::Ranges => Ok(others::read_ranges(text, &header, stop)),
+        Kind::Ranges => {
+            let mut trace = others::read_ranges(text, &header, stop);
+            trace.run.format = Some(ProfileFormat::CannRanges);
+            Ok(trace)
+        }
         Kind::Samples => Ok(others::read_samples(text, &header, stop)),
         Kind::Stated(stated) => Ok(stated.read(text, &header, stop)),
         Kind::NoTrace => Err(ReadError::NoTrace),

@@ -45,7 +45,7 @@ pub(in crate::read) enum Stated {
 }
 
 /// Each kind with headings by which it is told from a chance table of another program, and the name of its files.
-const KINDS: [(Stated, &[&str], &str); 19] = [
+const KINDS: [(Stated, &[&str], &str); 21] = [
     (Stated::Steps, &["Communication(Not Overlapped)", "Free"], "step_trace_time"),
     (Stated::OperatorTypes, &[op_statistic::UNIT, op_statistic::SHARE], "op_statistic"),
     (Stated::CollectiveTypes, &[op_statistic::OP_TYPE, op_statistic::SHARE], "communication_statistic"),
@@ -63,6 +63,16 @@ const KINDS: [(Stated, &[&str], &str); 19] = [
     (Stated::MeanTypes, &[mindspore::TYPE[1], mindspore::SHARE], "aicore_intermediate_type"),
     (Stated::MeanOperators, &[mindspore::FULL_NAME[0], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
     (Stated::MeanOperators, &[mindspore::FULL_NAME[1], mindspore::MEAN_TIME], "aicore_intermediate_detail"),
+    (
+        Stated::MeanOperators,
+        &[mindspore::FULL_NAME[0], mindspore::MEAN_DURATION],
+        "aicore_intermediate_detail",
+    ),
+    (
+        Stated::MeanOperators,
+        &[mindspore::FULL_NAME[1], mindspore::MEAN_DURATION],
+        "aicore_intermediate_detail",
+    ),
     (Stated::DataOperations, &[mindspore::OPERATION_ID, mindspore::QUEUE_SIZE], "minddata_pipeline_raw"),
     (Stated::DataStages, &[mindspore::OPERATION, mindspore::STAGE_MEAN], "dataset"),
 ];
@@ -126,22 +136,14 @@ impl Stated {
                 (mindspore::COMMUNICATION, "communication", MILLIS),
                 (mindspore::COMMUNICATION_WAIT, "communication wait", MILLIS),
             ]),
-            Self::MeanTypes => {
-                let time = mindspore::TYPE_TIME.iter().find(|name| reading.header.has(&[name]));
-                let time = time.copied().unwrap_or(mindspore::MEAN_TIME);
-                let [subject] = [mindspore::TYPE.iter().find(|name| reading.header.has(&[name]))];
-                let subject = subject.copied().unwrap_or_default();
-                let columns = [
-                    (time, "mean of a step", "ns", MILLIS),
-                    MEAN_COUNT,
-                    (mindspore::SHARE, "share", "%", 1.0),
-                ];
-                reading.totals(FigureTopic::OperatorType, subject, None, &columns);
-            }
+            Self::MeanTypes => reading.mindspore_types(),
             Self::MeanOperators => {
                 let subject = mindspore::FULL_NAME.iter().find(|name| reading.header.has(&[name]));
                 let subject = subject.copied().unwrap_or_default();
-                let columns = [(mindspore::MEAN_TIME, "mean of a step", "ns", MILLIS), MEAN_COUNT];
+                let columns = match reading.header.has(&[mindspore::MEAN_DURATION]) {
+                    true => [(mindspore::MEAN_DURATION, "mean", "ns", MILLIS), COUNT],
+                    false => [(mindspore::MEAN_TIME, "mean of a step", "ns", MILLIS), MEAN_COUNT],
+                };
                 reading.totals(FigureTopic::Operator, subject, None, &columns);
             }
             Self::DataOperations => {
@@ -165,6 +167,7 @@ type Totals<'t> = &'t [(&'t str, &'t str, &'t str, f64)];
 const MILLIS: f64 = 1e6;
 const TICKS: f64 = 10.0;
 
+const COUNT: (&str, &str, &str, f64) = (mindspore::FREQUENCY, "count", "", 1.0);
 const MEAN_COUNT: (&str, &str, &str, f64) = (mindspore::FREQUENCY, "count in a step", "", 1.0);
 
 const DATA_OPERATION: Totals<'static> = &[
@@ -258,6 +261,39 @@ impl Reading<'_> {
             trace.push_figures(about, &figures);
             !subject.is_empty() && figures.iter().any(|(.., value)| value.is_some())
         });
+    }
+
+    /// MindSpore's types of operators. Since 2.1 times and counts are of the whole profile, and shares are parts of 1,
+    /// by whose sum the versions are told apart: they have the same headings.
+    fn mindspore_types(&mut self) {
+        let has = |name: &&str| self.header.has(&[*name]);
+        let times = [mindspore::TASK_TIME, mindspore::TOTAL_TIME, mindspore::MEAN_TIME];
+        let subject = mindspore::TYPE.into_iter().find(has).unwrap_or_default();
+        let of_one = self.are_parts_of_one(mindspore::SHARE);
+        let share = (mindspore::SHARE, "share", "%", if of_one { 100.0 } else { 1.0 });
+        let columns = match times.into_iter().find(has) {
+            Some(time) if time == mindspore::TASK_TIME || time == mindspore::TOTAL_TIME && of_one => {
+                [(time, "total", "ns", MILLIS), COUNT, share]
+            }
+            Some(time) => [(time, "mean of a step", "ns", MILLIS), MEAN_COUNT, share],
+            None => {
+                self.trace.count_loss(LossKind::FigureNotRead, 1, "no column of times is known");
+                [("", "total", "ns", MILLIS), COUNT, share]
+            }
+        };
+        self.totals(FigureTopic::OperatorType, subject, None, &columns);
+    }
+
+    /// Whether shares are parts of 1, and no percentages.
+    fn are_parts_of_one(&self, heading: &str) -> bool {
+        /// Shares are rounded, those of 2020 to hundredths of a percent.
+        const ROUNDING: f64 = 0.05;
+        let column = self.header.find(&[heading]);
+        let mut sum = 0.0;
+        read_rows(self.text, self.header, self.stop, &mut Losses::default(), |row, _| {
+            sum += row.float(column).unwrap_or_default();
+        });
+        sum <= 1.0 + ROUNDING
     }
 
     /// Inferences with their numbers and models.
@@ -438,6 +474,41 @@ mod tests {
         let of_one = "Device_id,Step,Computing,Communication(Not Overlapped),Free\n0,2,75,146,69\n";
         assert!(!super::super::is_of_ranks(of_one.as_bytes()));
         assert_eq!(figures(of_one).len(), 3);
+    }
+
+    #[test]
+    fn types_of_operators_of_mindspore_are_totals_where_their_shares_are_parts_of_one() {
+        let since_2_1 = "op_type,total_time,execution_frequency,percent\n\
+            Conv2D,4.5,3,0.6\nReLU,0.75,3,0.1\nGetNext,2.25,3,0.3\n";
+        assert_eq!(
+            figures(since_2_1)[..3],
+            ["|Conv2D||total = 4500000 ns", "|Conv2D||count = 3 ", "|Conv2D||share = 60 %"]
+        );
+        let of_2_0 =
+            since_2_1.replace(",0.6\n", ",60\n").replace(",0.1\n", ",10\n").replace(",0.3\n", ",30\n");
+        assert_eq!(
+            figures(&of_2_0)[..3],
+            [
+                "|Conv2D||mean of a step = 4500000 ns",
+                "|Conv2D||count in a step = 3 ",
+                "|Conv2D||share = 60 %"
+            ]
+        );
+        let of_the_manual = of_2_0.replace("total_time", "task_time").replace("op_type", "kernel_type");
+        assert_eq!(figures(&of_the_manual)[..2], ["|Conv2D||total = 4500000 ns", "|Conv2D||count = 3 "]);
+        let of_no_version = of_2_0.replace("total_time", "time");
+        let trace = read(of_no_version.as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(trace.losses.kind(), [LossKind::FigureNotRead]);
+    }
+
+    #[test]
+    fn operators_of_mindspore_since_2_1_have_means_of_the_whole_profile() {
+        let table =
+            "full_op_name,task_duration,execution_frequency,task_type\nDefault/Conv2D-op1,1.5,3,AI_CORE\n";
+        assert_eq!(
+            figures(table),
+            ["|Default/Conv2D-op1||mean = 1500000 ns", "|Default/Conv2D-op1||count = 3 "]
+        );
     }
 
     #[test]

@@ -88,22 +88,28 @@ impl Row<'_> {
 
     /// Milliseconds.
     pub fn millis(&self, column: Option<Column>) -> Option<Nanoseconds> {
-        self.time_of_unit(column, b"e3")
+        self.time_of_unit(column, 3)
     }
 
     /// Nanoseconds.
     pub fn nanos(&self, column: Option<Column>) -> Option<Nanoseconds> {
-        self.time_of_unit(column, b"e-3")
+        self.time_of_unit(column, -3)
     }
 
-    /// A time in a unit that is so many microseconds, as an exponent.
-    fn time_of_unit(&self, column: Option<Column>, unit: &[u8]) -> Option<Nanoseconds> {
-        let mut numeral = self.numeral(column).into_owned();
-        if numeral.iter().any(|byte| byte.eq_ignore_ascii_case(&b'e')) {
-            return None;
-        }
-        numeral.extend_from_slice(unit);
-        decimal::from_micros(&numeral).ok()
+    /// A time in a unit that is ten to the power `unit` microseconds.
+    fn time_of_unit(&self, column: Option<Column>, unit: i32) -> Option<Nanoseconds> {
+        let numeral = self.numeral(column);
+        let (digits, exponent) = match numeral.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
+            None => (&numeral[..], 0),
+            // Small numbers have one, as `2e-05`; large ones have lost digits to it.
+            Some(place) => {
+                let exponent = std::str::from_utf8(&numeral[place + 1..]).ok()?.parse::<i32>().ok()?;
+                (&numeral[..place], Some(exponent).filter(|exponent| (-20..0).contains(exponent))?)
+            }
+        };
+        let mut digits = digits.to_vec();
+        digits.extend_from_slice(format!("e{}", exponent + unit).as_bytes());
+        decimal::from_micros(&digits).ok()
     }
 
     pub fn number(&self, column: Option<Column>) -> Option<u64> {
@@ -136,10 +142,28 @@ impl Row<'_> {
 /// Rows that were dropped or doubted, by what is wrong with them.
 #[derive(Default)]
 pub(in crate::read) struct Losses {
-    counted: Vec<(LossKind, u64, u64)>,
+    counted: Vec<Counted>,
+    /// The files that were read into them, where there are several; the last is read now.
+    files: Vec<String>,
+}
+
+/// Rows of one file with one fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    kind: LossKind,
+    /// Which of the files it is; nothing where none was named.
+    file: Option<usize>,
+    count: u64,
+    /// The line of the first.
+    line: u64,
 }
 
 impl Losses {
+    /// Names the file of the rows that are counted from now on.
+    pub fn begin_file(&mut self, name: &str) {
+        self.files.push(name.to_owned());
+    }
+
     /// Counts something in the row that begins on `line`.
     pub fn count(&mut self, kind: LossKind, line: u64) {
         self.count_several(kind, 1, line);
@@ -149,9 +173,10 @@ impl Losses {
         if count == 0 {
             return;
         }
-        match self.counted.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, known, _)) => *known += count,
-            None => self.counted.push((kind, count, line)),
+        let file = self.files.len().checked_sub(1);
+        match self.counted.iter_mut().rev().find(|known| known.kind == kind && known.file == file) {
+            Some(known) => known.count += count,
+            None => self.counted.push(Counted { kind, file, count, line }),
         }
     }
 
@@ -162,15 +187,17 @@ impl Losses {
 
     /// As [`Losses::report`], of one of several files.
     pub fn report_in(&self, trace: &mut Trace, file: &str) {
-        for &(kind, count, line) in &self.counted {
+        for &Counted { kind, count, line, .. } in &self.counted {
             trace.count_loss(kind, count, &format!("{file}, first on line {line}"));
         }
     }
 
     /// Notes everything in the trace.
     pub fn report(&self, trace: &mut Trace) {
-        for &(kind, count, line) in &self.counted {
-            trace.count_loss(kind, count, &format!("first on line {line}"));
+        for &Counted { kind, file, count, line } in &self.counted {
+            let line = format!("first on line {line}");
+            let place = file.and_then(|file| self.files.get(file)).map(|file| format!("{file}, {line}"));
+            trace.count_loss(kind, count, &place.unwrap_or(line));
         }
     }
 }
@@ -293,7 +320,7 @@ mod tests {
                 ("a,\nb".to_owned(), None, "x".to_owned(), 3)
             ]
         );
-        assert_eq!(losses.counted, [(LossKind::ShortRow, 1, 5)]);
+        assert_eq!(losses.counted, [Counted { kind: LossKind::ShortRow, file: None, count: 1, line: 5 }]);
         assert!(!header.has(&["Duration(us)"]));
     }
 
