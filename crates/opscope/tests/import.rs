@@ -169,11 +169,11 @@ fn a_timeline_keeps_the_clock_on_the_wall_and_counts_what_has_no_place_on_it() {
     let place = Place::new();
     place.write("kineto.json", KINETO);
     let source = place.done(&["info", "kineto.json", "--json"]).json();
-    assert_eq!(number(&source, "/unix_zero_ns"), 1.7e18, "{source}");
+    assert_eq!(number(&source, "/content/unix_zero_ns"), 1.7e18, "{source}");
     for timeline in ["t.pftrace", "t.json"] {
         place.done(&["import", "kineto.json", "--trace", timeline]);
         let read = place.done(&["info", timeline, "--json"]).json();
-        assert_eq!(read["unix_zero_ns"], source["unix_zero_ns"], "{timeline}");
+        assert_eq!(read["content"]["unix_zero_ns"], source["content"]["unix_zero_ns"], "{timeline}");
         let text = place.done(&["info", timeline]).stdout;
         assert!(text.contains("2023-11-14 22:13:20") && !text.contains("the wall-clock time"), "{text}");
         let stated = place.done(&["info", "kineto.json"]).stdout;

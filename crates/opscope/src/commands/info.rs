@@ -123,6 +123,7 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
             "by its name a model that was converted for a processor of Ascend or SVP (.om); its content: {content}"
         );
         if !add_side_files(&mut info, path) {
+            info.is_foreign = true;
             info.problem = Some(word("nothing of it is of a kind that opscope reads").to_owned());
         }
     } else if !SideFiles::of_file(path).is_empty() {

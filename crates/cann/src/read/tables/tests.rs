@@ -472,7 +472,7 @@ fn a_database_is_completed_by_the_metrics_and_the_inferences_of_the_tables_besid
     assert_eq!(spans(&trace), [(1, 0, 5_500), (2, 100_000, 5_500)]);
     let spanned =
         "an inference of which no begin and end are recorded: it lasts from its first task to its last";
-    assert_eq!(losses(&trace), [format!("2 {spanned} (TASK)")]);
+    assert_eq!(losses(&trace), [format!("2 {spanned} (msprof_20260102000000.db: TASK)")]);
 
     let outputs = folder.path().join("mindstudio_profiler_output");
     let heading = "Op Name,OP Type,Stream ID,Task Start Time(us),Task Duration(us),Block Num,mac_ratio,cube_utilization(%)\n";
@@ -544,7 +544,7 @@ fn a_folder_of_tables_tells_of_memory_and_the_device_that_its_tables_name() {
     names.sort_unstable();
     assert_eq!(names, ["memory of PTA allocated", "memory of PTA module reserved", "memory of PTA reserved"]);
     // A time that a spreadsheet rounded tells nothing.
-    assert_eq!(losses(&trace), ["1 dropped: a sample without a time (first on line 4)"]);
+    assert_eq!(losses(&trace), ["1 dropped: a sample without a time (memory_record.csv, first on line 4)"]);
     // Counters that other outputs have are not added again.
     let text = std::fs::read(folder.path().join("memory_record.csv")).unwrap();
     write(folder.path(), "npu_mem_20250109090000.csv", std::str::from_utf8(&text).unwrap());
