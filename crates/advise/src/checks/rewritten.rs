@@ -54,7 +54,7 @@ fn is_of_file(model: &Model, place: &Place) -> bool {
     let has_channels_last = matches!(model.kind(), ModelKind::TensorFlow | ModelKind::TfLite);
     let does_nothing = place.at.op_type == "Transpose" && place.nodes.len() == 1 && place.made.is_empty();
     let has_helpers = place.nodes.iter().any(|node| model.is_helper(&node.name));
-    !has_helpers && !(has_channels_last && does_nothing)
+    !(has_helpers || has_channels_last && does_nothing)
 }
 
 /// Adds normalisations of Caffe behind convolutions. Their blobs are constants whether or not the file of weights is

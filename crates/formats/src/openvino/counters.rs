@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_line_that_has_no_end_is_named() {
         let text = table(";", "\n");
-        let trace = read(text[..text.len() - 9].as_bytes(), None, &Stop::default()).unwrap();
+        let trace = read(&text.as_bytes()[..text.len() - 9], None, &Stop::default()).unwrap();
         let open = trace.losses.iter().find(|(_, loss)| loss.kind == LossKind::OpenLastLine).unwrap().1;
         assert_eq!(trace.strings.get(open.detail), "line 5");
     }
