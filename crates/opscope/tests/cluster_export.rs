@@ -259,9 +259,12 @@ fn single_steps_that_take_longer_than_all_of_the_other_run_are_counted_though_th
     let remarks = answer["remarks"].as_array().unwrap();
     assert_eq!(remarks.len(), 1, "{remarks:?}");
     let told = remarks[0].as_str().unwrap();
-    assert!(told.starts_with("steps of B that take longer than any of A: 2 of 12, up to "), "{told}");
+    assert!(
+        told.starts_with("steps of B that take over 2 % longer than any of A: 2 of 12, up to "),
+        "{told}"
+    );
     let back = place.done(&["cluster", "compare", &uneven, &even]).stdout;
-    assert!(back.contains("steps of A that take longer than any of B: 2 of 12"), "{back}");
+    assert!(back.contains("steps of A that take over 2 % longer than any of B: 2 of 12"), "{back}");
     let same = place.done(&["cluster", "compare", &even, &even, "--json"]).json();
     assert_eq!(same["remarks"].as_array().map(Vec::len), Some(0), "{same:#}");
 }

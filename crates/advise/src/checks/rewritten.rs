@@ -1,5 +1,7 @@
 //! Rules about graphs whose patterns are those of rewrites: they hold where the rewrites apply.
 
+use std::collections::HashSet;
+
 use opscope_model::{Model, ModelKind, Node};
 use opscope_rewrite::{NodeName, Place};
 
@@ -40,21 +42,55 @@ pub(super) fn places<'s, 'm>(
     let mut found = rewrites.matches(ids, |name| rule.limits.get(name).copied());
     let target = subject.target;
     found.retain(|matches| lacked(matches, target).is_none() && !target.is_slower_with(matches.rewrite.id));
+    let mut known = HashSet::new();
     for place in proposed(found).iter().flat_map(|matches| &matches.places) {
         if !place.is_of_constants() && !place.nodes.is_empty() && is_of_file(model, place) {
+            known.extend(place.nodes.iter().map(|node| node.name.clone()));
             add(&mut places, place, condition);
         }
     }
+    add_pairs_of_file(model, rule, &known, &mut places);
     Some(places)
 }
 
 /// Whether a place is one of the file's own: not one that is there for an operator only that the reader put in between,
 /// nor a transposition that does nothing because the reader holds its input in the other order already.
 fn is_of_file(model: &Model, place: &Place) -> bool {
-    let has_channels_last = matches!(model.kind(), ModelKind::TensorFlow | ModelKind::TfLite);
-    let does_nothing = place.at.op_type == "Transpose" && place.nodes.len() == 1 && place.made.is_empty();
     let has_helpers = place.nodes.iter().any(|node| model.is_helper(&node.name));
-    !(has_helpers || has_channels_last && does_nothing)
+    let is_folded =
+        |node: Node<'_>| node.is("Transpose") && permutation(&node).is_some_and(|axes| axes.is_sorted());
+    // Of TensorFlow Lite, a transposition and the reader's own order are one.
+    let does_nothing = model.kind() == ModelKind::TfLite
+        && place.nodes.len() == 1
+        && model.graph().node_by_name(&place.at.name).is_some_and(is_folded);
+    !(has_helpers || does_nothing)
+}
+
+/// The order in which a transposition takes axes, where it states one.
+fn permutation(node: &Node<'_>) -> Option<Vec<usize>> {
+    node.attributes.ints("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect()
+}
+
+/// Adds transpositions of the file that undo one another, between which and others a reader put its own: the rewrites
+/// take each of them for the partner of one of these.
+fn add_pairs_of_file(model: &Model, rule: &Rule, known: &HashSet<String>, places: &mut Places<'_, '_>) {
+    if rule.id != "G15" || model.provenance().helpers.is_empty() {
+        return;
+    }
+    let view = View::new(model);
+    let is_own = |node: &Node<'_>| node.is("Transpose") && !model.is_helper(node.name);
+    for outer in view.nodes().filter(|node| is_own(node) && !known.contains(node.name)) {
+        let Some(inner) = view.producer(&outer, 0).filter(is_own) else { continue };
+        let Some((first, then)) = permutation(&inner).zip(permutation(&outer)) else { continue };
+        let both: Option<Vec<usize>> = then.iter().map(|&axis| first.get(axis).copied()).collect();
+        if first.len() == then.len() && both.is_some_and(|axes| axes.is_sorted()) {
+            let is_only_reader = view.readers(&inner).len() == 1;
+            let gone = [inner.name, outer.name];
+            let changes = gone.map(str::to_owned).to_vec();
+            let claimed = if is_only_reader { &gone[..] } else { &gone[1..] };
+            places.add_changed((outer.name, outer.op_type), claimed, changes, format!("with {}", inner.name));
+        }
+    }
 }
 
 /// Adds normalisations of Caffe behind convolutions. Their blobs are constants whether or not the file of weights is
@@ -223,8 +259,17 @@ mod tests {
         let second = order("second", &[0, 2, 3, 1]);
         let both =
             [Node::new("t", "Transpose", &["x", "first"]), Node::new("b", "Transpose", &["t", "second"])];
-        let two = [&[image(), filter(), first, second], &both[..], &[convolution("b")]].concat();
+        let two =
+            [&[image(), filter(), first.clone(), second.clone()], &both[..], &[convolution("b")]].concat();
         assert!(!named(&two).is_empty(), "the file has two that undo one another");
+        // Between convolutions each of them has one of the reader's for a neighbour.
+        let both =
+            [Node::new("t", "Transpose", &["c", "first"]), Node::new("b", "Transpose", &["t", "second"])];
+        let between = [&[image(), filter(), convolution("x"), first, second], &both[..]].concat();
+        let between = [&between[..], &[Node::new("r", "Relu", &["b"])]].concat();
+        assert_eq!(named(&between), ["b"]);
+        let none = [image(), order("same", &[0, 1, 2, 3]), Node::new("n", "Transpose", &["x", "same"])];
+        assert_eq!(named(&[&none[..], &[Node::new("r", "Relu", &["n"])]].concat()), ["n"]);
     }
 
     #[test]

@@ -179,13 +179,11 @@ impl<'t> Functions<'t> {
         self.close();
         let mut trace = Trace::new();
         trace.run.note = self.note.map(str::to_owned);
-        if let Some(below) = self.below {
+        // A share of two profiles together would be that of neither.
+        if let Some(below) = self.below.filter(|_| self.note.is_none()) {
             let (some, all) = (self.weight_below, self.weight_of_all);
-            let share = format!("{some} of {all} samples are within functions with {below} in their names");
-            trace.run.note = Some(match self.note {
-                Some(note) => format!("{share}; {note}"),
-                None => share,
-            });
+            trace.run.note =
+                Some(format!("{some} of {all} samples are within functions with {below} in their names"));
         }
         self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
         for (function, count) in &self.rows {

@@ -2,6 +2,7 @@
 
 use super::costed::Costed;
 use super::flops::{interpolated, product, sum, when};
+use crate::proto::AttributeProto;
 
 /// Operators of GE, as offline models of Ascend have them. Types that end in `D` have some inputs as attributes.
 pub(super) fn of_ascend(node: &Costed) -> Option<u64> {
@@ -105,13 +106,20 @@ pub(super) fn of_caffe(node: &Costed) -> Option<u64> {
     let each = |count| product(&[Some(count), node.output(0)]);
     match node.node.op_type {
         "ReLU6" | "Swish" | "HardSwish" | "HSwish" | "HSigmoid" | "Clip" | "Threshold" | "Bias" => each(1),
-        "Scale" => each(2),
+        "Scale" => each(1 + u64::from(is_set(node, "bias_term"))),
         "Power" => each(powered(node)),
         // An exponent or a logarithm, of what is multiplied and shifted where the layer says so.
         "Exp" | "Log" => {
             each(1 + u64::from(differs(node, "scale", 1.0)) + u64::from(differs(node, "shift", 0.0)))
         }
-        "Eltwise" => each(node.node.inputs.len().saturating_sub(1) as u64),
+        // Sums may multiply each input by a number of its own.
+        "Eltwise" => {
+            let attributes = node.node.proto.attribute.iter().filter(|it| it.name() == "coeff");
+            let number = |it: &AttributeProto| it.f.or(it.i.map(|number| number as f32));
+            let factors = attributes.filter(|it| number(it).is_some_and(|factor| factor.abs() != 1.0));
+            each(factors.count().saturating_add(node.node.inputs.len().saturating_sub(1)) as u64)
+        }
+        "MVN" if node.node.attributes.string("normalize_variance") == Some("false") => each(2),
         "MVN" => each(5),
         "Normalize" => each(3),
         "BN" => each(2),
@@ -123,17 +131,15 @@ pub(super) fn of_caffe(node: &Costed) -> Option<u64> {
             let axis = node.node.attributes.int("axis").unwrap_or(1);
             let axis = if axis < 0 { axis.checked_add(dims.len() as i64)? } else { axis };
             let summed = product(dims.get(usize::try_from(axis).ok()?..)?);
-            let attributes = node.node.attributes;
-            let has_bias =
-                attributes.string("bias_term") != Some("false") && attributes.int("bias_term") != Some(0);
+            let has_bias = !is_unset(node, "bias_term");
             sum(&[product(&[Some(2), node.output(0), summed]), when(has_bias, node.output(0))])
         }
         "ArgMax" | "Reduction" => node.input(0),
-        "RNN" => unrolled(node, 1, 1),
-        "LSTM" => unrolled(node, 4, 9),
-        "Crop" | "Tile" | "Flatten" | "Reshape" | "ShuffleChannel" | "Parameter" | "Embed" | "Im2col" => {
-            Some(0)
-        }
+        // An output of its own is made of the state, by a further product.
+        "RNN" => unrolled(node, 1, 1, true),
+        "LSTM" => unrolled(node, 4, 9, false),
+        "Embed" => each(u64::from(!is_unset(node, "bias_term"))),
+        "Crop" | "Tile" | "Flatten" | "Reshape" | "ShuffleChannel" | "Parameter" | "Im2col" => Some(0),
         _ => None,
     }
 }
@@ -152,14 +158,32 @@ fn differs(node: &Costed, name: &str, plain: f32) -> bool {
     stated.is_some_and(|it| it != plain)
 }
 
-/// A recurrent layer of Caffe, whose weights stand in no input: so many gates, and operations for each element of the
-/// state.
-fn unrolled(node: &Costed, gates: u64, each: u64) -> Option<u64> {
+/// Whether an attribute says yes: by a word in a text, by a number in a file of weights.
+fn is_set(node: &Costed, name: &str) -> bool {
+    let attributes = node.node.attributes;
+    attributes.string(name) == Some("true") || attributes.int(name) == Some(1)
+}
+
+/// Whether an attribute says no.
+fn is_unset(node: &Costed, name: &str) -> bool {
+    let attributes = node.node.attributes;
+    attributes.string(name) == Some("false") || attributes.int(name) == Some(0)
+}
+
+/// A recurrent layer of Caffe, whose weights stand in no input: so many gates, operations for each element of the
+/// state, and perhaps an output that is made of the state. A further input, which is the same in each step, has weights
+/// of which nothing tells how many there are.
+fn unrolled(node: &Costed, gates: u64, each: u64, has_output: bool) -> Option<u64> {
+    if node.has(2) {
+        return None;
+    }
     let [steps, sequences, features @ ..] = node.dims(0)? else { return None };
     let hidden = node.node.attributes.int("num_output").and_then(|size| u64::try_from(size).ok());
     let inputs = sum(&[product(features), hidden]);
     let products = product(&[Some(2), Some(gates), hidden, inputs]);
-    let once = sum(&[products, product(&[Some(gates), hidden]), product(&[Some(each), hidden])]);
+    let output = sum(&[product(&[Some(2), hidden, hidden]), product(&[Some(2), hidden])]);
+    let output = when(has_output, output);
+    let once = sum(&[products, product(&[Some(gates), hidden]), product(&[Some(each), hidden]), output]);
     product(&[*steps, *sequences, once])
 }
 
@@ -292,7 +316,8 @@ fn filter(node: &Costed) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::proto::{AttributeProto, AttributeType};
+    use super::AttributeProto;
+    use crate::proto::AttributeType;
     use crate::testing::Case;
 
     fn filtered(op_type: &str, layouts: [&str; 2], image: &[i64], filter: &[i64]) -> Case {
@@ -358,6 +383,13 @@ mod tests {
         // 7 steps of 2 sequences: 4 gates of 16, for 8 inputs and a state of 16.
         let lstm = Case::new("caffe:LSTM").output(&[7, 2, 16]).input(&[7, 2, 8]).int("num_output", 16);
         assert_eq!(lstm.flops(), Some(7 * 2 * (2 * 4 * 16 * (8 + 16) + 4 * 16 + 9 * 16)));
+        // The state and the output: products with the input, the state before and the state, two biases, two of tanh.
+        let rnn = Case::new("caffe:RNN").output(&[5, 1, 64]).input(&[5, 1, 64]).int("num_output", 64);
+        assert_eq!(rnn.flops(), Some(5 * (2 * 64 * (64 + 64 + 64) + 2 * 64 + 2 * 64)));
+        let scaled = case("Scale").string("bias_term", "true").flops();
+        assert_eq!((case("Scale").flops(), scaled), (Some(24), Some(48)));
+        assert_eq!(case("MVN").string("normalize_variance", "false").flops(), Some(48));
+        assert_eq!(case("Eltwise").input(&[4, 6]).int("coeff", 2).int("coeff", -1).flops(), Some(48));
         let rows = Case::new("caffe:InnerProduct").output(&[4, 6, 3]).input(&[4, 6, 5]).int("axis", 2);
         assert_eq!(rows.flops(), Some(72 * (2 * 5 + 1)));
         assert_eq!(case("DetectionOutput").flops(), None);

@@ -1,10 +1,15 @@
 //! The nodes of a model: what each reads and makes, what it computes and moves.
 
-use opscope_model::{Cost, Graph, Model, Shapes, TensorShape, ValueId};
+use opscope_model::{Cost, Graph, Model, Node, Shapes, TensorShape, ValueId};
 use opscope_trace::units;
 use serde_json::{Value, json};
 
 use super::{Table, TableCell, TableColumn};
+
+/// Whether a node only hands on what a branch of an offline model takes from the operator that chooses it.
+pub fn is_branch_input(model: &Model, node: &Node<'_>) -> bool {
+    node.op_type == "Data" && model.is_helper(node.name)
+}
 
 /// The rows, in the order in which they can run. Costs are of one inference with the shapes that are
 /// known; what they leave open is unknown.
@@ -21,7 +26,7 @@ fn table(model: &Model, shapes: &Shapes) -> Table {
         column(TableColumn::number("parameters"), "parameters"),
     ]);
     let graph = model.graph();
-    for node in graph.nodes() {
+    for node in graph.nodes().filter(|node| !is_branch_input(model, node)) {
         let cost = Cost::of(model, shapes, node.id);
         let values = |ids: &mut dyn Iterator<Item = ValueId>| -> TableCell {
             let texts: Vec<String> = ids.map(|id| value(graph, shapes, id)).collect();

@@ -19,6 +19,9 @@ use crate::headings::mindspore;
 /// A time since 1970 in microseconds is greater since 1973, and one in milliseconds until the year 5138 is not.
 const MICROS_SINCE_1970: f64 = 1e14;
 
+/// A time since 1970 in milliseconds is greater since 1973, and no processor runs so long that its own clock is.
+const MILLIS_SINCE_1970: f64 = 1e11;
+
 /// A unit of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -38,15 +41,15 @@ impl Unit {
 
 /// The begins of tasks on one stream, in whatever unit they are, and their durations in milliseconds.
 struct OnStream {
-    tasks: u64,
     first: f64,
     last: f64,
     durations: f64,
     of_last: f64,
 }
 
-/// The unit of the begins under a heading of microseconds, and how sure it is: in the right one, tasks of one stream
-/// end before the last of them begins. Where no stream has two tasks, nothing but the habit of the writer tells.
+/// The unit of the begins under a heading of microseconds, and how sure it is. Times since 1970 tell it by their size,
+/// and tasks of one stream that would overlap in microseconds are in milliseconds. Tasks that fit as microseconds fit
+/// as milliseconds too: then nothing but the habit of the writer tells.
 pub(super) fn unit_of_begins(text: &[u8], header: &Header, stop: &Stop) -> (Unit, Option<LossKind>) {
     /// Digits are rounded.
     const ROUNDING: f64 = 1.01;
@@ -55,9 +58,8 @@ pub(super) fn unit_of_begins(text: &[u8], header: &Header, stop: &Stop) -> (Unit
     let mut streams: HashMap<Option<u64>, OnStream> = HashMap::new();
     read_rows(text, header, stop, &mut Losses::default(), |row, _| {
         let (Some(start), Some(duration)) = (row.float(start), row.float(duration)) else { return };
-        let none = OnStream { tasks: 0, first: start, last: start, durations: 0.0, of_last: duration };
+        let none = OnStream { first: start, last: start, durations: 0.0, of_last: duration };
         let on_stream = streams.entry(row.number(stream)).or_insert(none);
-        on_stream.tasks += 1;
         on_stream.first = on_stream.first.min(start);
         on_stream.durations += duration;
         if start >= on_stream.last {
@@ -67,17 +69,16 @@ pub(super) fn unit_of_begins(text: &[u8], header: &Header, stop: &Stop) -> (Unit
     if streams.values().any(|on_stream| on_stream.last >= MICROS_SINCE_1970) {
         return (Unit::Micros, None);
     }
-    let mut several = streams.values().filter(|on_stream| on_stream.tasks > 1).peekable();
-    if several.peek().is_none() {
-        return (Unit::Millis, Some(LossKind::UnsureUnit));
+    if streams.values().any(|on_stream| on_stream.last >= MILLIS_SINCE_1970) {
+        return (Unit::Millis, Some(LossKind::UnitOfValues));
     }
     let overlap = |on_stream: &OnStream| {
         let micros = (on_stream.durations - on_stream.of_last) * 1e3;
         micros > (on_stream.last - on_stream.first) * ROUNDING
     };
-    match several.any(overlap) {
+    match streams.values().any(overlap) {
         true => (Unit::Millis, Some(LossKind::UnitOfValues)),
-        false => (Unit::Micros, None),
+        false => (Unit::Millis, Some(LossKind::UnsureUnit)),
     }
 }
 
@@ -147,10 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn begins_under_a_heading_of_microseconds_are_such_where_tasks_fit_between_them() {
+    fn begins_under_a_heading_of_microseconds_are_milliseconds_by_their_size_and_doubted_where_nothing_tells()
+    {
+        let seldom = timeline("a,3,1700000000000.0,0.3\na,3,1700000001000.0,0.3\na,3,1700000002000.0,0.3\n");
+        assert_eq!(spans(&seldom)[2], (1_700_000_002_000_000_000, 300_000));
+        assert_eq!(losses(&seldom), [(LossKind::UnitOfValues, 3)]);
         let fitting = timeline("a,3,1000.0,1.5\nb,3,2600.0,0.25\na,3,3000.0,1.5\nc,4,3000.0,9\n");
-        assert_eq!(spans(&fitting)[1], (2_600_000, 250_000));
-        assert!(fitting.losses.is_empty());
+        assert_eq!(spans(&fitting)[1], (2_600_000_000, 250_000));
+        assert_eq!(losses(&fitting), [(LossKind::UnsureUnit, 4)]);
         let since_1970 = timeline("a,3,1700000000000000.0,1.5\n");
         assert_eq!(spans(&since_1970), [(1_700_000_000_000_000_000, 1_500_000)]);
         assert!(since_1970.losses.is_empty());

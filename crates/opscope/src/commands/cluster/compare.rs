@@ -21,8 +21,8 @@ collective makes a rank wait and transfer, and the own work of each rank (what i
 takes), by its number. A difference counts where Welch's test at 95 % says so, which takes two steps a side
 at least and grows sharper with more; change and interval are those of the test. A and B are means of all
 steps; for the test, of eight steps or more, single ones far from the others count as less far. Changes of
-less than 0.05 % of a step are none. Where the steps don't differ by the test, single ones that take longer
-than all of the other side are counted.";
+less than 0.05 % of a step are none. Where the steps don't differ by the test, single ones that take over
+2 % longer than all of the other side are counted.";
 
 /// The options of `opscope cluster compare`.
 #[derive(Debug, Args)]

@@ -155,7 +155,7 @@ fn single_long_steps((side, steps): (&str, &[f64]), (other, others): (&str, &[f6
     let long: Vec<f64> = steps.iter().copied().filter(|step| *step > most * (1.0 + CLEARLY)).collect();
     let longest = long.iter().copied().reduce(f64::max)?;
     Some(say!(
-        "steps of {side} that take longer than any of {other}: {} of {}, up to {} ms ({other}: {} at most); \
+        "steps of {side} that take over 2 % longer than any of {other}: {} of {}, up to {} ms ({other}: {} at most); \
          opscope cluster tells what holds up those of {side}",
         long.len(),
         steps.len(),
@@ -404,7 +404,7 @@ mod tests {
         let (even, uneven) = ([10e6, 10.2e6, 9.9e6], [10e6, 17e6, 10.1e6, 15e6, 10.3e6]);
         let told = single_long_steps(("B", &uneven), ("A", &even)).expect("two such steps");
         assert!(
-            told.starts_with("steps of B that take longer than any of A: 2 of 5, up to 17.0 ms"),
+            told.starts_with("steps of B that take over 2 % longer than any of A: 2 of 5, up to 17.0 ms"),
             "{told}"
         );
         assert_eq!(single_long_steps(("A", &even), ("B", &uneven)), None);

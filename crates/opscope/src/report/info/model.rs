@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::{Facts, most_frequent};
 use crate::profile::losses_of_model;
+use crate::report::nodes::is_branch_input;
 use crate::report::{count, label};
 use crate::terminal::printable;
 
@@ -46,9 +47,11 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
     }
     stated(model, facts);
     let mut types: BTreeMap<&str, usize> = BTreeMap::new();
-    graph.nodes().for_each(|node| *types.entry(node.op_type).or_default() += 1);
-    let text = format!("{}: {}", count(graph.node_count(), "node"), most_frequent(&types));
-    facts.add("graph", "nodes", text, json!({ "count": graph.node_count(), "types": types }));
+    let listed = graph.nodes().filter(|node| !is_branch_input(model, node));
+    listed.for_each(|node| *types.entry(node.op_type).or_default() += 1);
+    let number = types.values().sum();
+    let text = format!("{}: {}", count(number, "node"), most_frequent(&types));
+    facts.add("graph", "nodes", text, json!({ "count": number, "types": types }));
     let is_open = |dim: &Dim| !matches!(dim, Dim::Known(_));
     for (title, values) in [("input", graph.inputs()), ("output", graph.outputs())] {
         for &id in values {
@@ -98,8 +101,10 @@ pub fn of_model(model: &Model, shapes: Option<&Shapes>, facts: &mut Facts) {
 
 /// Says what of a model's declared sizes and types its operators don't make, as beside weights of another model.
 fn contradictions(shapes: &Shapes, facts: &mut Facts) {
-    if let [first, ..] = shapes.notes() {
-        let number = shapes.notes().len();
+    // Other notes are about inputs that don't fit, of which nothing is taken.
+    let mut told = shapes.notes().iter().filter(|note| note.text.contains(" is declared as "));
+    if let Some(first) = told.next() {
+        let number = 1 + told.count();
         facts.missing.push(say!(
             "agreement of what the model states and what its operators make; {number} times the latter is taken, first: {}",
             printable(&first.text)
