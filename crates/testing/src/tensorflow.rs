@@ -6,6 +6,8 @@ use crate::protobuf::Message;
 pub const FLOAT: i64 = 1;
 /// That of integers of 32 bits.
 pub const INT32: i64 = 3;
+/// That of integers of 64 bits.
+pub const INT64: i64 = 9;
 
 /// A node as it grows by attributes.
 #[derive(Clone, Debug)]

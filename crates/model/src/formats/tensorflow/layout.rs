@@ -1,5 +1,7 @@
 //! Operators that give a value other sizes, or its elements another order.
 
+use opscope_trace::DataType;
+
 use super::super::FormatError;
 use super::super::assembly::{ints, string};
 use super::network::{Network, Order};
@@ -134,12 +136,16 @@ fn pad(net: &mut Network, node: &Node<'_>, first: &str, widths: &str) -> Result<
 
 /// The sizes of a value in the order of the file.
 fn shape(net: &mut Network, node: &Node<'_>, first: &str) -> Result<bool, FormatError> {
-    if !net.is_channels_first(first) {
-        let inputs = vec![net.plain(first)?];
-        return plain(net, node, "Shape", inputs, vec![], Some(1));
-    }
-    let sizes = format!("{}:nchw", node.name);
-    net.emit(&sizes, "Shape", vec![first.to_owned()], vec![sizes.clone()], vec![])?;
-    let places = net.list(&format!("{}:places", node.name), &[0, 2, 3, 1]);
-    plain(net, node, "Gather", vec![sizes, places], vec![], Some(1))
+    let (op_type, inputs) = if net.is_channels_first(first) {
+        let sizes = format!("{}:nchw", node.name);
+        net.emit(&sizes, "Shape", vec![first.to_owned()], vec![sizes.clone()], vec![])?;
+        let places = net.list(&format!("{}:places", node.name), &[0, 2, 3, 1]);
+        ("Gather", vec![sizes, places])
+    } else {
+        ("Shape", vec![net.plain(first)?])
+    };
+    let data_type = node.integer_type("out_type", DataType::Int32);
+    net.emit_integers(&node.name, op_type, inputs, vec![node.name.to_string()], vec![], data_type)?;
+    net.made(&node.name, Order::Plain, Some(1));
+    Ok(true)
 }

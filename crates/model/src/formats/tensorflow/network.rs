@@ -11,11 +11,11 @@ use bytes::Bytes;
 use opscope_trace::DataType;
 
 use super::super::FormatError;
-use super::super::assembly::{self, Assembly, Tensor, Told, ints};
+use super::super::assembly::{self, Assembly, Tensor, Told, int, ints};
 use super::channels::Channels;
 use super::constant::Constant;
 use super::node::Node;
-use crate::proto::{AttributeProto, NodeProto};
+use crate::proto::{AttributeProto, NodeProto, data_type_to_onnx};
 use crate::provenance::StatedValue;
 
 /// The places in ONNX's order of the sizes of an image in TensorFlow's order.
@@ -292,8 +292,7 @@ impl Network {
         name.to_owned()
     }
 
-    /// A list of integers as ONNX wants them, of 64 bits; one that is computed is taken as it is, because ONNX's
-    /// own sizes of values have them.
+    /// A list of integers as ONNX wants them, of 64 bits; one that is computed keeps the type that it has in the file.
     pub fn wide_list(&mut self, name: &str) -> Result<String, FormatError> {
         match self.ints(Some(name)) {
             Some(ints) => Ok(self.list(&format!("{}:int64", self.root(name)), &ints)),
@@ -329,6 +328,28 @@ impl Network {
         self.channels.enter(&node);
         // Names of the file have no colon, and those of parts and transpositions do.
         if name.contains(':') { self.assembly.helper(node) } else { self.assembly.node(node, None) }
+    }
+
+    /// Adds an operator of ONNX's whose last output is integers of 64 bits; where they are of another type in the
+    /// file, a conversion stands behind it.
+    pub fn emit_integers(
+        &mut self,
+        name: &str,
+        op_type: &str,
+        inputs: Vec<String>,
+        mut outputs: Vec<String>,
+        attributes: Vec<AttributeProto>,
+        data_type: DataType,
+    ) -> Result<(), FormatError> {
+        if data_type == DataType::Int64 {
+            return self.emit(name, op_type, inputs, outputs, attributes);
+        }
+        let value = outputs.pop().unwrap_or_default();
+        let wide = format!("{value}:int64");
+        outputs.push(wide.clone());
+        self.emit(name, op_type, inputs, outputs, attributes)?;
+        let to = int("to", data_type_to_onnx(data_type).into());
+        self.emit(&format!("{value}:cast"), "Cast", vec![wide], vec![value], vec![to])
     }
 
     /// Adds an operator of another domain.

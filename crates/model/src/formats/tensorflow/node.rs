@@ -101,6 +101,11 @@ impl<'b> Node<'b> {
             .map_or(DataType::Unknown, |it| data_type(it.int()))
     }
 
+    /// The type of integers that an attribute states; a node without it has the given one.
+    pub fn integer_type(&self, name: &str, default: DataType) -> DataType {
+        Some(self.data_type(name)).filter(|stated| *stated != DataType::Unknown).unwrap_or(default)
+    }
+
     /// The floating-point type of what an operator gives that says so by that of its inputs; unknown of others, and of
     /// integers, for which ONNX's operators have types of their own.
     pub fn output_type(&self) -> DataType {

@@ -1,5 +1,7 @@
 //! Operators that put values together, or take parts of them.
 
+use opscope_trace::DataType;
+
 use super::super::FormatError;
 use super::super::assembly::int;
 use super::layout::plain;
@@ -60,7 +62,8 @@ pub(super) fn made(net: &mut Network, node: &Node<'_>) -> Result<bool, FormatErr
             };
             let inputs = vec![net.plain(first)?, count];
             let outputs = [0, 1].map(|output| value(&node.name, output));
-            net.emit(&node.name, "TopK", inputs, outputs.to_vec(), vec![])?;
+            let places = node.integer_type("index_type", DataType::Int32);
+            net.emit_integers(&node.name, "TopK", inputs, outputs.to_vec(), vec![], places)?;
             outputs.iter().for_each(|output| net.made(output, Order::Plain, rank));
             Ok(true)
         }

@@ -1,5 +1,7 @@
 //! Operators that go along axes: sums and the like, softmax, places of the largest.
 
+use opscope_trace::DataType;
+
 use super::super::FormatError;
 use super::super::assembly::int;
 use super::layout::plain;
@@ -35,7 +37,12 @@ pub(super) fn made(net: &mut Network, node: &Node<'_>) -> Result<bool, FormatErr
             let Some(axis) = node.input(1).and_then(|axis| net.int(axis)) else { return Ok(false) };
             let rank = net.rank(first).map(|rank| rank.saturating_sub(1));
             let inputs = vec![net.plain(first)?];
-            plain(net, node, &node.op, inputs, vec![int("axis", axis), int("keepdims", 0)], rank)
+            let attributes = vec![int("axis", axis), int("keepdims", 0)];
+            let output = vec![node.name.to_string()];
+            let places = node.integer_type("output_type", DataType::Int64);
+            net.emit_integers(&node.name, &node.op, inputs, output, attributes, places)?;
+            net.made(&node.name, Order::Plain, rank);
+            Ok(true)
         }
         _ => Ok(false),
     }

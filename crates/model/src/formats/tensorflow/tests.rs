@@ -189,6 +189,42 @@ fn operators_that_make_nothing_but_sizes_which_onnxs_operators_do_not_read_are_k
 }
 
 #[test]
+fn sizes_and_places_have_the_integers_of_the_file() {
+    let (model, shapes) = inferred(&[
+        made::Node::placeholder("x", &[2, 6, 8, 4]),
+        made::Node::integers("three", &[3], true),
+        made::Node::new("top", "TopKV2", &["x", "three"]),
+        made::Node::new("place", "Neg", &["top:1"]),
+        made::Node::integers("axis", &[1], true),
+        made::Node::new("most", "ArgMax", &["x", "axis"]).data_type("output_type", INT32),
+        made::Node::new("least", "ArgMin", &["x", "axis"]),
+        made::Node::new("long", "Shape", &["x"]).data_type("out_type", made::INT64),
+        made::Node::new("pool", "MaxPool", &["x"])
+            .ints("ksize", &[1, 2, 2, 1])
+            .ints("strides", &[1, 2, 2, 1])
+            .text("padding", "VALID"),
+        made::Node::new("of_image", "Shape", &["pool"]),
+        made::Node::new("shape", "Shape", &["x"]),
+        made::Node::integers("zero", &[0], false),
+        made::Node::integers("one", &[1], false),
+        made::Node::new("batch", "StridedSlice", &["shape", "zero", "one", "one"]).int("shrink_axis_mask", 1),
+        made::Node::integers("rest", &[-1], true),
+        made::Node::new("sizes", "Pack", &["batch", "rest"]),
+        made::Node::new("flat", "Reshape", &["x", "sizes"]),
+    ]);
+    let data_type =
+        |value: &str| shapes.get(model.graph().value_by_name(value).unwrap().id).unwrap().data_type;
+    for value in ["top:1", "place", "most", "of_image", "shape", "batch", "sizes"] {
+        assert_eq!(data_type(value), DataType::Int32, "{value}");
+    }
+    assert_eq!([data_type("least"), data_type("long")], [DataType::Int64; 2]);
+    assert_eq!(dims(&model, &shapes, "flat"), [2, 192], "the sizes are known through the conversion");
+    let helpers = ["top:1:cast", "most:cast", "of_image:cast", "shape:cast"];
+    assert_eq!(helpers.map(|name| model.is_helper(name)), [true; 4]);
+    assert_eq!(["top", "most", "shape", "least:cast"].map(|name| model.is_helper(name)), [false; 4]);
+}
+
+#[test]
 fn operators_without_a_like_keep_their_names_and_are_told() {
     let model = load(graph(&[
         made::Node::placeholder("x", &[1, 4]),
