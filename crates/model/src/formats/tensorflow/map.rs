@@ -28,12 +28,12 @@ pub(super) fn node(
             return Ok(());
         }
         "NoOp" => return Ok(()),
-        "Reshape" if reshaped_constant(net, node) => return Ok(()),
+        "Reshape" if outputs > 0 && reshaped_constant(net, node) => return Ok(()),
         "IdentityN" => return identities(net, node),
         "Identity" | "StopGradient" | "Snapshot" | "PreventGradient"
-            if node.inputs.first().is_some_and(|input| net.rename_constant(&node.name, input)) =>
+            if node.input(0).is_some_and(|input| net.known(input).is_some()) =>
         {
-            return Ok(());
+            return renamed_constant(net, node, outputs);
         }
         _ => {}
     }
@@ -52,6 +52,17 @@ impl Node<'_> {
     pub fn input(&self, place: usize) -> Option<&str> {
         self.inputs.get(place).map(|input| &**input)
     }
+}
+
+/// A constant under another name is a constant; one that nothing reads is an output of the model, and an operator.
+fn renamed_constant(net: &mut Network, node: &Node<'_>, outputs: usize) -> Result<(), FormatError> {
+    if outputs == 0 {
+        return identities(net, node);
+    }
+    if let Some(of) = node.input(0) {
+        net.rename_constant(&node.name, of);
+    }
+    Ok(())
 }
 
 /// A constant in other sizes is a constant.

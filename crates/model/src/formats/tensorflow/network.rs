@@ -78,15 +78,11 @@ impl Network {
         Ok(())
     }
 
-    /// Lets a name stand for a constant, if it is one.
-    pub fn rename_constant(&mut self, name: &str, of: &str) -> bool {
+    /// Lets a name stand for a constant.
+    pub fn rename_constant(&mut self, name: &str, of: &str) {
         let of = self.root(of);
-        let is_one = self.constants.contains_key(&of);
-        if is_one {
-            self.same.insert(name.to_owned(), of);
-            self.folded += 1;
-        }
-        is_one
+        self.same.insert(name.to_owned(), of);
+        self.folded += 1;
     }
 
     /// The name of a constant that another name stands for; names are resolved as they are added.

@@ -225,6 +225,26 @@ fn sizes_and_places_have_the_integers_of_the_file() {
 }
 
 #[test]
+fn constants_that_nothing_reads_under_their_name_are_outputs() {
+    let (model, shapes) = inferred(&[
+        made::Node::placeholder("x", &[1, 4]),
+        made::Node::constant("stored", &[2, 3], 0.5),
+        made::Node::integers("sizes", &[3, 2], false),
+        made::Node::new("y", "Neg", &["x"]),
+        made::Node::new("same", "Identity", &["stored"]),
+        made::Node::new("turned", "Reshape", &["same", "sizes"]),
+        made::Node::new("last", "Identity", &["turned"]).data_type("T", made::FLOAT),
+        made::Node::new("other", "Reshape", &["stored", "sizes"]),
+    ]);
+    let outputs: Vec<_> = model.graph().outputs().iter().map(|id| model.graph().value(*id).name).collect();
+    assert_eq!(outputs, ["y", "last", "other"]);
+    let mut types = types(&model);
+    types.sort();
+    assert_eq!(types, ["last Identity", "other Reshape", "y Neg"]);
+    assert_eq!([dims(&model, &shapes, "last"), dims(&model, &shapes, "other")], [[3_u64, 2]; 2]);
+}
+
+#[test]
 fn operators_without_a_like_keep_their_names_and_are_told() {
     let model = load(graph(&[
         made::Node::placeholder("x", &[1, 4]),
