@@ -128,7 +128,7 @@ pub static TENSORFLOW: Format = Format {
         reads: "operators with shapes and costs, those that ONNX has as its operators; images in ONNX's order, with \
                 a transposition where the file's is needed; constants where they lie",
         written_by: None,
-        lacks: "functions, loops and queues; sizes behind operators that ONNX has no like of",
+        lacks: "functions, loops and queues; sizes behind some operators that ONNX has no like of",
         tried: Tried::RealFiles,
     }),
     is: |look| is(look, ModelKind::TensorFlow),

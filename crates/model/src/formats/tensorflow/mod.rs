@@ -94,9 +94,7 @@ pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     network.state();
     let kept = std::mem::take(&mut network.kept);
     let losses = &mut network.assembly.provenance.losses;
-    losses.extend(
-        kept.sentence("{} of the operators have no like in ONNX; sizes behind them are not known: {}"),
-    );
+    losses.extend(kept.sentence("{} of the operators have no like in ONNX: {}"));
     let domains = [("", OPSET), (DOMAIN, 1), (map::MICROSOFT, 1)];
     let (mut proto, provenance) = network.assembly.finish(&domains);
     proto.producer_name = Some("TensorFlow".to_owned());
