@@ -1,6 +1,7 @@
 //! Small questions to graphs, of which the conditions about graphs are made.
 
 use opscope_analyze::{node_of_fused, operator_kind};
+use opscope_model::proto::data_type_from_onnx;
 use opscope_model::{Model, Node, TensorData, ValueId};
 
 use crate::fused::normalisation_around;
@@ -131,6 +132,13 @@ impl Folded {
 /// Whether a node only gives the same data another shape.
 pub(crate) fn is_reshape(node: &Node<'_>) -> bool {
     ["Reshape", "Flatten", "Squeeze", "Unsqueeze"].iter().any(|name| node.is(name))
+}
+
+/// Whether a node casts its input to a type of 32 bits or less.
+pub(crate) fn is_narrowing(node: &Node<'_>) -> bool {
+    let to = node.attributes.int("to").and_then(|to| i32::try_from(to).ok());
+    let bits = to.and_then(|to| data_type_from_onnx(to).bits());
+    node.is("Cast") && bits.is_some_and(|bits| bits <= 32)
 }
 
 /// The reshape that lies on the way from one node to another, both by name.

@@ -5,7 +5,7 @@ use opscope_trace::DataType;
 use super::nodes::{form_without_savings, missing, places};
 use super::rewritten;
 use crate::condition::{MatchCondition, MatchSaves, Means};
-use crate::graph::{Folded, View};
+use crate::graph::{Folded, View, is_narrowing};
 use crate::outcome::{Causes, Outcome};
 use crate::places::Places;
 use crate::rule::{Check, Rule};
@@ -63,7 +63,12 @@ fn wide_types(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         let is_large = shape.elements().is_none_or(|count| count as f64 >= least);
         let constant = node.inputs.iter().flatten().all(|input| view.is_constant(*input))
             || folded.as_ref().is_some_and(|folded| folded.has(node));
-        (is_wide && is_large && !constant && !node.is("Cast"))
+        // Places and sizes have 64 bits in ONNX, whatever type the file has them in.
+        let is_narrow_in_file = || {
+            let readers = view.readers(node);
+            readers.iter().any(|reader| is_narrowing(reader) && view.model.is_helper(reader.name))
+        };
+        (is_wide && is_large && !constant && !node.is("Cast") && !is_narrow_in_file())
             .then(|| format!("computes {}", shape.data_type))
     })
 }
@@ -115,8 +120,10 @@ fn beside_matches(
 fn topk(subject: &Subject<'_>, _: &Rule) -> Outcome {
     form_without_savings(subject, |view, node| {
         let indices = node.output(1).filter(|_| node.is("TopK"))?;
-        let value = view.model.graph().value(indices);
-        (!value.consumers.is_empty()).then(|| format!("{} operators read its indices", value.consumers.len()))
+        let graph = view.model.graph();
+        let readers = graph.value(indices).consumers.iter().filter(|id| !is_narrowing(&graph.node(**id)));
+        let count = readers.count();
+        (count > 0).then(|| format!("{count} operators read its indices"))
     })
 }
 

@@ -107,6 +107,25 @@ fn a_rewrite_that_was_measured_to_be_slower_on_a_target_is_not_advised_there() {
     assert!(!norm(Target::OnnxRuntime).finds("G28"));
 }
 
+#[test]
+fn integers_that_the_file_has_in_32_bits_are_no_wide_ones() {
+    use opscope_testing::tensorflow::{INT32, INT64, Node, graph as file};
+    let with_places = |data_type: i64| {
+        let nodes = [
+            Node::placeholder("x", &[64, 8, 64]),
+            Node::integers("one", &[1], true),
+            Node::new("top", "TopKV2", &["x", "one"]).data_type("index_type", data_type),
+            Node::new("next", "Neg", &["top:1"]),
+            Node::new("most", "ArgMax", &["x", "one"]).data_type("output_type", data_type),
+        ];
+        Case { model: Some(Model::from_any_bytes(file(&nodes).into()).unwrap()), ..Case::default() }
+    };
+    let (narrow, wide) = (with_places(INT32), with_places(INT64));
+    for rule in ["G11", "G24"] {
+        assert!(wide.finds(rule) && !narrow.finds(rule), "{rule}");
+    }
+}
+
 /// A profile of a resize between images of 18 channels.
 fn seen_resize(op_type: &str, from: i64, to: i64) -> Profile {
     let rows = [("up", op_type, AI, 20_000, &[][..])];
@@ -202,6 +221,11 @@ fn target_cases() -> Vec<(&'static str, Case, Case)> {
             shaped(&[1, 3, 24, 42], &["AveragePool x kernel_shape=12.21 strides=12.21 -> y"]),
         ),
         ("G24", graph(&["TopK x,K:1 -> v,i", "Abs i -> y"]), graph(&["TopK x,K:1 -> v,i"])),
+        (
+            "G24",
+            graph(&["TopK x,K:1 -> v,i", "Cast i to=6 -> j", "Abs j -> y", "Abs i -> z"]),
+            graph(&["TopK x,K:1 -> v,i", "Cast i to=6 -> j", "Abs j -> y"]),
+        ),
         ("H11", trt(&["Gather x,I:2 axis=1 -> y"]), trt(&["Gather x,I:2 axis=0 -> y"])),
         ("H11", trt(&["Conv x,W:9x3x3x3 -> y"]), trt(&["Conv x,W:8x3x3x3 -> y"])),
     ]
