@@ -223,6 +223,9 @@ fn a_model_of_megengine_is_described_by_its_operators_and_neither_run_nor_fused(
         let nodes = place.done(&["info", file, "--nodes"]).stdout;
         assert!(nodes.contains("conv.Convolution") && nodes.contains("RELU"), "{nodes}");
         place.fails(1, &["MegEngine", "ONNX"], &["run", file]);
+        place.fails(1, &["of which no chain is known", "mgeconvert"], &["fusion", file]);
+        let told = place.done(&["advise", file]).stderr;
+        assert!(told.contains("rules about the graph know nothing") && told.contains("mgeconvert"), "{told}");
     }
     let switches = ["fusion", "new.mge", "--switch-file", "switch.cfg"];
     place.fails(2, &["doesn't read a model of MegEngine"], &switches);

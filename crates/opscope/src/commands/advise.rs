@@ -6,7 +6,7 @@ use clap::Args;
 use opscope_advise::{Environment, Settings, Subject, Target, advise, rules};
 use opscope_analyze::Comparison;
 use opscope_cann::Profile;
-use opscope_model::Model;
+use opscope_model::{Model, ModelKind};
 use opscope_open::Source;
 use opscope_say::{say, word};
 use opscope_trace::Trace;
@@ -212,6 +212,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
 fn warn(trace: Option<&Trace>, model: Option<&Model>, subject: &Subject<'_>, terminal: &Terminal) {
     if trace.is_some_and(|trace| trace.tasks.is_empty()) {
         terminal.warn(word("the profile has no operators; only rules about calls and ranges could run"));
+    }
+    if let Some(kind) = model.map(Model::kind).filter(|kind| *kind == ModelKind::MegEngine) {
+        let remedy = kind.remedy();
+        terminal.warn(&say!(
+            "{kind} has types of operators of its own, of which rules about the graph know nothing: {remedy}"
+        ));
     }
     if let (Some(trace), Some(model)) = (trace, model)
         && !trace.operators.is_empty()

@@ -129,6 +129,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Some(file) => Some(command(path, &chip, &files, model.as_ref(), shapes.as_ref(), file)?),
         None => None,
     };
+    if let Some((path, model)) = path.zip(model.as_ref()) {
+        check_operators(path, model)?;
+    }
     if let Some(file) = &arguments.switch_file {
         check_target(file)?;
         let text = if chip.is_svp { all_safe_on_svp() } else { all_on() };
@@ -176,6 +179,20 @@ impl Chip {
     fn l2(&self) -> Option<L2> {
         self.name.as_deref().and_then(L2::of)
     }
+}
+
+/// Refuses a model whose operators are all of types that no chain is known of.
+///
+/// # Errors
+/// When it is one.
+fn check_operators(path: &Path, model: &Model) -> anyhow::Result<()> {
+    if model.kind() == ModelKind::MegEngine {
+        let (path, kind, remedy) = (path.display(), model.kind(), model.kind().remedy());
+        let text =
+            say!("{path}: {kind} has types of operators of its own, of which no chain is known: {remedy}");
+        anyhow::bail!("{text}");
+    }
+    Ok(())
 }
 
 /// The command that converts the model with a switch file: the user's own where it is known.
