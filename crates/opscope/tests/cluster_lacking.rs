@@ -283,3 +283,155 @@ fn one_of_several_ranks_that_were_not_recorded_is_named_where_others_wait_for_th
     // The truth about all ranks.
     assert!((saves / 47.5 - 1.0).abs() < 0.1, "{saves} ms");
 }
+
+/// The database of a rank's profile. What the vendor's tool made of it is taken away.
+fn profile_of(place: &Place, run: &str, rank: u32) -> rusqlite::Connection {
+    let mut entries = std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path());
+    let of_rank = format!("_{}_", 10_000 + rank);
+    let outputs = entries.find(|it| it.display().to_string().contains(&of_rank)).unwrap();
+    let outputs = outputs.join("ASCEND_PROFILER_OUTPUT");
+    let _ = std::fs::remove_file(outputs.join("analysis.db"));
+    rusqlite::Connection::open(outputs.join(format!("ascend_pytorch_profiler_{rank}.db"))).unwrap()
+}
+
+/// Makes all that happens in a step take half as long again, on all ranks alike.
+fn lengthen(place: &Place, run: &str, ranks: u32, step: i64) {
+    let profiles: Vec<rusqlite::Connection> = (0..ranks).map(|rank| profile_of(place, run, rank)).collect();
+    let end = |profile: &rusqlite::Connection, what: &str| -> i64 {
+        let query = format!("SELECT {what} FROM STEP_TIME WHERE id = {step}");
+        profile.query_row(&query, [], |row| row.get(0)).unwrap()
+    };
+    let from = profiles.iter().map(|profile| end(profile, "startNs")).max().unwrap();
+    let until = profiles.iter().map(|profile| end(profile, "endNs")).max().unwrap();
+    let moved = |time: &str| {
+        format!(
+            "{time} = {time} + CASE WHEN {time} <= {from} THEN 0 WHEN {time} <= {until} \
+             THEN ({time} - {from}) / 2 ELSE {} END",
+            (until - from) / 2
+        )
+    };
+    for profile in &profiles {
+        for table in ["TASK", "COMMUNICATION_OP", "CANN_API", "STEP_TIME"] {
+            let set = format!("UPDATE {table} SET {}, {}", moved("startNs"), moved("endNs"));
+            assert!(profile.execute(&set, []).unwrap() > 0, "{table}");
+        }
+    }
+}
+
+#[test]
+fn a_step_that_is_longer_for_everybody_makes_no_group_slow() {
+    let place = Place::new();
+    let layouts = [(16, "tp=2,pp=1,dp=8,ep=1"), (8, "tp=2,pp=4,dp=1,ep=1"), (8, "tp=4,pp=1,dp=2,ep=1")];
+    for (ranks, layout) in layouts {
+        let count = ranks.to_string();
+        let words = ["--layout", layout, "--ranks", &count, "--devices-per-host", &count, "--steps", "4"];
+        let healthy = [&words[..], &["--fault", "none"]].concat();
+        let run = made_so(&place, layout, "5", "db", &healthy);
+        let lost = |run: &str| {
+            let answer = place.done(&["cluster", run, "--json"]).json();
+            assert_eq!(answer["suspects"], serde_json::json!([]), "{layout}: {answer:#}");
+            let length = |name: &str| answer[name].as_f64().unwrap();
+            1.0 - length("reachable_ns") / length("step_ns")
+        };
+        let usual = lost(&run);
+        lengthen(&place, &run, ranks, 10);
+        let longer = lost(&run);
+        assert!((longer - usual).abs() < 0.01, "{layout}: {usual} of a step, and {longer} with a longer one");
+    }
+}
+
+#[test]
+fn a_rank_that_takes_several_steps_for_one_costs_what_it_does_in_each() {
+    let words = ["--ranks", "16", "--steps", "4", "--fault", "ai-cpu=3:2ms"];
+    let all = "UPDATE STEP_TIME SET endNs = (SELECT max(endNs) FROM STEP_TIME); \
+               DELETE FROM STEP_TIME WHERE id > 10";
+    let two = "UPDATE STEP_TIME SET endNs = (SELECT max(endNs) FROM STEP_TIME) WHERE id = 12; \
+               DELETE FROM STEP_TIME WHERE id = 13";
+    let doubled = "UPDATE STEP_TIME SET id = 10 WHERE id = 11";
+    for (rank, change) in [(3, all), (3, two), (3, doubled), (6, all), (6, two)] {
+        let place = Place::new();
+        let run = made_so(&place, "run", "1", "db", &words);
+        let whole = told(&place, &run).0;
+        profile_of(&place, &run, rank).execute_batch(change).unwrap();
+        let (joined, losses) = told(&place, &run);
+        let ([(name, known)], [(found, saves)]) = (&whole[..], &joined[..]) else {
+            panic!("{rank}, {change}: {whole:?} and {joined:?}")
+        };
+        assert_eq!(name, found);
+        assert!((saves / known - 1.0).abs() < 0.03, "{rank}, {change}: {saves} ms, and {known}");
+        assert_eq!(losses, ["steps_of_others"], "{rank}, {change}");
+    }
+}
+
+#[test]
+fn a_rank_that_lost_another_collective_in_each_step_hides_nobody() {
+    let place = Place::new();
+    let words = ["--ranks", "16", "--steps", "2", "--fault", "ai-cpu=3:2ms"];
+    let run = made_so(&place, "run", "1", "db", &words);
+    let whole = told(&place, &run).0;
+    let profile = profile_of(&place, &run, 6);
+    let second = "(SELECT startNs FROM STEP_TIME WHERE id = 11)";
+    for chosen in [
+        format!(
+            "startNs < {second} AND opType IN (SELECT id FROM STRING_IDS WHERE value LIKE '%reduceScatter%')"
+        ),
+        format!(
+            "startNs >= {second} AND opType IN (SELECT id FROM STRING_IDS WHERE value LIKE '%allReduce%')"
+        ),
+    ] {
+        let one = format!(
+            "SELECT rowid FROM COMMUNICATION_OP WHERE {chosen} ORDER BY endNs - startNs DESC LIMIT 1"
+        );
+        let delete = format!("DELETE FROM COMMUNICATION_OP WHERE rowid = ({one})");
+        assert_eq!(profile.execute(&delete, []).unwrap(), 1, "{chosen}");
+    }
+    drop(profile);
+    let (lacking, losses) = told(&place, &run);
+    let ([(name, known)], [(found, saves)]) = (&whole[..], &lacking[..]) else {
+        panic!("{whole:?} and {lacking:?}")
+    };
+    assert_eq!(name, found);
+    assert!((saves / known - 1.0).abs() < 0.03, "{saves} ms, and {known} of the whole run");
+    assert!(losses.iter().any(|loss| loss == "lacks_collectives"), "{losses:?}");
+}
+
+#[test]
+fn the_same_recording_with_fewer_ranks_is_neither_slower_nor_faster() {
+    let place = Place::new();
+    let words = ["--ranks", "16", "--steps", "4", "--fault", "ai-cpu=3:2ms"];
+    let whole = made_so(&place, "whole", "1", "db", &words);
+    for missing in [&[3][..], &[8, 9, 10, 11, 12, 13, 14, 15][..]] {
+        let damage: Vec<String> = missing.iter().map(|rank| format!("missing={rank}")).collect();
+        let damage: Vec<&str> = damage.iter().flat_map(|it| ["--damage", it]).collect();
+        let name = format!("lacking{}", missing.len());
+        let lacking = made_so(&place, &name, "1", "db", &[&words[..], &damage].concat());
+        let answer = place.done(&["cluster", "compare", &whole, &lacking, "--json"]).json();
+        let rows = answer["rows"].as_array().unwrap();
+        let parts: Vec<&Value> = rows.iter().filter(|row| row["kind"] != "rank").collect();
+        assert!(parts.len() > 5, "{answer:#}");
+        for row in parts {
+            assert_eq!(row["verdict"], "within_noise", "{missing:?}: {row:#}");
+        }
+        let told = place.done(&["cluster", "compare", &whole, &lacking]).stdout;
+        assert!(told.contains("means of the ranks that both have"), "{told}");
+    }
+}
+
+#[test]
+fn operators_without_any_texts_are_told_and_are_none() {
+    let place = Place::new();
+    let run = made(&place, "run", "7", &["--fault", "more-tokens=7"]);
+    let mut entries = std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path());
+    let folder = entries.find(|it| it.display().to_string().contains("_10005_")).unwrap();
+    let file = folder.join("ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_5.db");
+    rusqlite::Connection::open(file).unwrap().execute("DROP TABLE STRING_IDS", []).unwrap();
+    place.done(&["cluster", "import", &run, "-o", "set"]);
+    let experts = |from: &str| place.done(&["cluster", "experts", from, "--json"]).json();
+    let (folders, set) = (experts(&run), experts("set"));
+    assert_eq!(folders["losses"], set["losses"]);
+    let losses = folders["losses"].as_array().unwrap();
+    assert!(losses.iter().any(|it| it.to_string().contains("STRING_IDS has no texts")), "{losses:?}");
+    let groups = folders["groups"].as_array().unwrap();
+    let lacking = groups.iter().find(|group| group["without_operators"] == serde_json::json!([5]));
+    assert_eq!(lacking.expect("its group")["missing"], serde_json::json!([]));
+}

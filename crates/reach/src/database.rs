@@ -255,6 +255,11 @@ impl Texts {
         (Self(texts), done)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The text of a number; empty if there is none.
     pub fn get(&self, id: Option<i64>) -> &str {
         id.and_then(|id| self.0.get(&id)).map_or("", String::as_str)

@@ -28,6 +28,7 @@
 //! peers                                ranks that do the same, and what is typical of them
 //! predecessors   absent                what an event waits for on its peers; when those came that weren't recorded
 //! typical_work   hidden_work           how long work would take on peers; work done while collectives held a rank up
+//! typical_transfers                    how long transfers of a kind take, in each step
 //! slots   typical                      places of collectives in a step; what is typical of values
 //! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
 //! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
@@ -90,6 +91,7 @@ mod tests;
 mod together;
 mod tokens;
 mod typical;
+mod typical_transfers;
 mod typical_work;
 mod uneven_steps;
 

@@ -18,6 +18,7 @@ use crate::run::{Instance, Rank, Run};
 use crate::slots::Slots;
 use crate::slow_groups;
 use crate::typical::{FEWEST, typical};
+use crate::typical_transfers::TypicalTransfers;
 use crate::typical_work::{self, TypicalWork};
 
 /// Peers, slots and what is typical of them.
@@ -226,60 +227,30 @@ fn take_sizes_of_alike(run: &Run, occurrence: &[u32], classes: &mut Column<TailC
     }
 }
 
-/// The lengths of transfers of one class, and the groups that they are of.
-#[derive(Default)]
-struct Transfers {
-    tails: Vec<f64>,
-    groups: Vec<u32>,
-}
-
-impl Transfers {
-    fn add(&mut self, instance: &Instance) {
-        self.tails.push(instance.tail);
-        self.groups.push(instance.group);
-    }
-
-    fn typical(mut self) -> f64 {
-        self.groups.sort_unstable();
-        self.groups.dedup();
-        let middle = median(&mut self.tails);
-        // Of one or two groups half may be slow: the quicker quarter is what the link can do.
-        if self.groups.len() < FEWEST { self.tails[self.tails.len() / 4] } else { middle }
-    }
-}
-
 /// The typical transfer of each instance. Where a rank wasn't recorded, waiting for it looks like a longer transfer, so
 /// that only those count of which all were, if there are any of the same kind: on as many hosts as it may be, else on more, or
 /// on fewer.
 fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
-    let (mut whole, mut all) = (BTreeMap::new(), BTreeMap::new());
-    for (instance, class) in run.instances.iter().zip(classes) {
-        if instance.is_complete() {
-            whole.entry(*class).or_insert_with(Transfers::default).add(instance);
-        } else {
-            all.entry(*class).or_insert_with(Transfers::default).add(instance);
-        }
-    }
-    let typical = |classes: BTreeMap<TailClass, Transfers>| -> BTreeMap<TailClass, f64> {
-        classes.into_iter().map(|(class, transfers)| (class, transfers.typical())).collect()
-    };
-    let (whole, all) = (typical(whole), typical(all));
+    let typical = |is_whole: bool| TypicalTransfers::of(run, classes, |it| it.is_complete() == is_whole);
+    let (whole, all) = (typical(true), typical(false));
     let on = |(role, kind, size, members, _): TailClass, hosts: usize| (role, kind, size, members, hosts);
     let of_class = |(class, instance): (&TailClass, &Instance)| {
-        if let Some(typical) = whole.get(class).filter(|_| instance.is_complete()) {
-            return *typical;
+        let step = run.first_of(instance).step;
+        if instance.is_complete() {
+            return whole.at(class, step).unwrap_or(instance.tail);
         }
         // Who wasn't recorded may be on another host, to which transfers take longer.
         let most = class.4.saturating_add((instance.members - instance.seen.min(instance.members)) as usize);
-        let possible = whole.range(on(*class, class.4)..=on(*class, most)).map(|(_, typical)| *typical);
+        let possible = whole.range(on(*class, class.4)..=on(*class, most), step);
         let others = || {
-            let more = whole.range(on(*class, most)..=on(*class, usize::MAX)).next();
-            more.or_else(|| whole.range(on(*class, 0)..on(*class, class.4)).next_back())
+            let more = whole.range(on(*class, most)..=on(*class, usize::MAX), step).next();
+            more.or_else(|| whole.range(on(*class, 0)..on(*class, class.4), step).next_back())
         };
         possible
             .max_by(f64::total_cmp)
-            .or_else(|| others().map(|(_, typical)| *typical))
-            .unwrap_or_else(|| all[class])
+            .or_else(others)
+            .or_else(|| all.at(class, step))
+            .unwrap_or(instance.tail)
     };
     classes.iter().zip(&run.instances).map(of_class).collect()
 }

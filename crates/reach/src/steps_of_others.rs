@@ -1,7 +1,7 @@
-//! Steps of ranks that tell none, or number them otherwise than the others: those of the ranks with which they share
-//! collectives.
+//! Steps of ranks that tell none, number them otherwise than the others, or take several for one: those of the ranks with
+//! which they share collectives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Loss, LossReason};
 use crate::relative::{Differences, offsets};
@@ -11,10 +11,17 @@ use crate::run::Run;
 /// The share of the collectives that two ranks have in common whose steps must differ alike.
 const SHARE: f64 = 0.8;
 
+/// The share of a step's collectives that must be of a step of others, and the fewest, for it to hold that one.
+const HELD: f64 = 0.1;
+const FEWEST: usize = 4;
+
 /// Numbers steps as most ranks do, and divides recordings that tell none; changes the losses that tell of it, and returns
 /// the ranks that have others' steps as losses.
 pub fn take(run: &mut Run, losses: &mut Vec<Loss>) -> Vec<Loss> {
     let mut changed = renumber(run);
+    let told = run.steps().into_iter().collect();
+    let joined: Vec<usize> = (0..run.ranks.len()).filter(|rank| joins_steps(run, &told, *rank)).collect();
+    joined.into_iter().for_each(|rank| run.join_steps(rank));
     for rank in 0..run.ranks.len() {
         if run.ranks[rank].origin == StepsOrigin::Whole && divide(run, rank) {
             let number = run.ranks[rank].number;
@@ -81,6 +88,30 @@ fn differences(run: &Run) -> Differences<i64> {
         (count as f64 >= SHARE * all as f64).then_some((pair, difference))
     };
     counts.into_iter().filter_map(usual).collect()
+}
+
+/// Whether a step of a rank holds collectives of several steps of others, some of which it doesn't know. `all` has the
+/// steps that any rank knows.
+fn joins_steps(run: &Run, all: &BTreeSet<i32>, rank: usize) -> bool {
+    let of_rank = &run.ranks[rank];
+    let known: BTreeSet<i32> =
+        of_rank.steps.iter().map(|it| it.step).chain(of_rank.cut_steps.iter().copied()).collect();
+    if of_rank.origin == StepsOrigin::Whole || known.is_superset(all) {
+        return false;
+    }
+    let mut held: BTreeMap<i32, BTreeMap<i32, usize>> = BTreeMap::new();
+    for event in of_rank.events.clone() {
+        if let Some(told) = step_of_others(run, rank, event) {
+            *held.entry(run.events[event].step).or_default().entry(told).or_default() += 1;
+        }
+    }
+    held.into_values().any(|of_step| {
+        let all: usize = of_step.values().sum();
+        let is_held = |count: usize| count >= FEWEST && count as f64 >= HELD * all as f64;
+        let of_others: Vec<i32> =
+            of_step.into_iter().filter(|(_, count)| is_held(*count)).map(|(step, _)| step).collect();
+        of_others.len() > 1 && of_others.iter().any(|step| !known.contains(step))
+    })
 }
 
 /// Divides the whole recording of a rank into the steps of others. A step ends with its last collective; computing and

@@ -79,6 +79,12 @@ fn read_profile(database: &Database, recording: &mut Recording) -> Vec<rusqlite:
         }
     });
     errors.extend(done.err());
+    if texts.is_empty() && !recording.tasks.is_empty() {
+        recording.is_nameless = true;
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        let why = "STRING_IDS has no texts, so that nothing tells the operators".to_owned();
+        errors.push(rusqlite::Error::SqliteFailure(code, Some(why)));
+    }
     errors.extend(read_collectives(database, &texts, recording));
     let mut frequencies = Vec::new();
     let done = each_row(database, "AICORE_FREQ", &["freq"], |row| {

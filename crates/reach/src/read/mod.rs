@@ -42,6 +42,8 @@ pub const LATEST_NS: i64 = 99 * LONGEST_NS;
 pub struct Recording {
     steps: Vec<StepRow>,
     tasks: Vec<TaskSpan>,
+    /// Whether nothing tells the operators that the tasks run.
+    is_nameless: bool,
     collectives: Vec<CollectiveRow>,
     links: Vec<LinkRow>,
     frequency_mhz: Option<f64>,

@@ -36,7 +36,7 @@ pub fn derive(recording: Recording) -> (RankRows, u64) {
     }
     take_stated(&steps, &stated, &mut collectives, &mut compute_ns, &mut idle_ns);
     let lost = if tasks.is_empty() { 0 } else { stated.len() as u64 };
-    let operators = tasks.len() as u64;
+    let operators = if recording.is_nameless { 0 } else { tasks.len() as u64 };
     // Room to grow would be kept for thousands of ranks at once.
     collectives.shrink_to_fit();
     links.shrink_to_fit();

@@ -17,6 +17,7 @@ use crate::discover::jobs::{Members, Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Format, Group, Outputs, Role};
 use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::{ExpertRow, ExpertRows};
+use crate::profiles::sort_losses;
 use crate::read::{Kind, Launch, OperatorKey, Operators, Ran, Summing, Work, can_last};
 use crate::rows::{CollectiveType, RankRows};
 use crate::run::{Outline, Run};
@@ -207,6 +208,7 @@ impl Set {
             losses.push(loss.because(texts.get(line.detail)));
             Ok(())
         })?;
+        sort_losses(&mut losses);
         self.losses = losses;
         Ok(())
     }

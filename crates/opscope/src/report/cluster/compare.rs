@@ -109,7 +109,9 @@ pub struct RunComparison {
 
 /// Sets the steps of two runs beside one another.
 pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
-    let (a, b) = (samples(before), samples(after));
+    let sides = [before, after].map(Side::of);
+    let common = ranks_of_both(&sides);
+    let (a, b) = (samples(before, common.as_ref()), samples(after, common.as_ref()));
     let mut subjects: Vec<Subject> = a.keys().chain(b.keys()).copied().collect();
     subjects.sort_unstable();
     subjects.dedup();
@@ -133,7 +135,10 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
     let weight = |row: &Row| (row.after.unwrap_or(0.0) - row.before.unwrap_or(0.0)).abs();
     let heads = rows.iter().take_while(|row| matches!(row.subject, Subject::Step | Subject::Part(_))).count();
     rows[heads..].sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    let mut remarks = remarks_on([before, after].map(Side::of));
+    let mut remarks = remarks_on(sides);
+    if common.is_some() {
+        remarks.push(word("parts and waiting are means of the ranks that both have").to_owned());
+    }
     let steps = (before.run.steps().len(), after.run.steps().len());
     if steps.0.min(steps.1) < 2 {
         remarks.push(word("one step on a side: nothing can be told from noise; record several").to_owned());
@@ -198,6 +203,14 @@ impl Side {
     }
 }
 
+/// The ranks that both sides have, where ranks of one number do the same work and a side lacks some of the other's: means
+/// over others would differ without any change.
+fn ranks_of_both([a, b]: &[Side; 2]) -> Option<BTreeSet<u32>> {
+    let are_alike = a.layout == b.layout && a.count == b.count && a.ranks != b.ranks;
+    let common: BTreeSet<u32> = a.ranks.intersection(&b.ranks).copied().collect();
+    (are_alike && !common.is_empty()).then_some(common)
+}
+
 /// How far ranks of one number do the same work in both runs.
 fn remarks_on([a, b]: [Side; 2]) -> Vec<String> {
     let mut remarks = Vec::new();
@@ -227,8 +240,10 @@ struct OfKind {
     transfer: f64,
 }
 
-fn samples(findings: &Findings) -> Samples {
+/// The figures of each step. `of` has the ranks over which parts and waiting are means; all, if it is none.
+fn samples(findings: &Findings, of: Option<&BTreeSet<u32>>) -> Samples {
     let run = &findings.run;
+    let is_of = |rank: usize| of.is_none_or(|ranks| ranks.contains(&run.ranks[rank].number));
     let mut samples = Samples::new();
     let mut add = |subject, step, value: f64| {
         *samples.entry(subject).or_default().entry(step).or_insert(0.0) += value;
@@ -240,6 +255,8 @@ fn samples(findings: &Findings) -> Samples {
     for step in counting().flat_map(|rank| &run.ranks[rank].steps) {
         let longest = longest.entry(step.step).or_default();
         *longest = longest.max(step.duration_ns as f64);
+    }
+    for step in counting().filter(|rank| is_of(*rank)).flat_map(|rank| &run.ranks[rank].steps) {
         *recorded.entry(step.step).or_default() += 1.0;
     }
     let count_of = |step: i32| recorded.get(&step).copied().unwrap_or(1.0);
@@ -247,7 +264,7 @@ fn samples(findings: &Findings) -> Samples {
         let rank = &run.ranks[index];
         for account in findings.steps_of(index) {
             let step = account.step;
-            for (name, part) in parts(&account) {
+            for (name, part) in parts(&account).into_iter().filter(|_| is_of(index)) {
                 add(Subject::Part(name), step, part / count_of(step));
             }
             add(Subject::Rank(rank.number), step, (account.compute_ns + account.idle_ns) as f64);
@@ -261,13 +278,14 @@ fn samples(findings: &Findings) -> Samples {
         let of_kind = of_kinds.entry((role, first.kind.of_both_sides(), first.step)).or_default();
         // Until a rank that wasn't recorded is taken to have come, others wait for it.
         let begin = findings.peers.absent.begin(run, first.instance);
-        let waits = run.events_of(instance).map(|event| begin - event.start);
-        of_kind.waiting += waits.map(|wait| wait.max(0.0)).sum::<f64>();
+        let counted = || run.events_of(instance).filter(|event| is_of(event.rank as usize));
+        of_kind.waiting += counted().map(|event| (begin - event.start).max(0.0)).sum::<f64>();
         let transfer = instance.tail - findings.peers.absent.later_by(first.instance);
-        of_kind.transfer += transfer.max(0.0) * f64::from(instance.seen);
+        of_kind.transfer += transfer.max(0.0) * counted().count() as f64;
     }
     // Sums over the ranks that have any, divided by these, are a mean rank's.
-    let ranks = run.ranks.iter().filter(|rank| !rank.events.is_empty()).count().max(1) as f64;
+    let has_parts = |rank: &usize| is_of(*rank) && !run.ranks[*rank].events.is_empty();
+    let ranks = (0..run.ranks.len()).filter(has_parts).count().max(1) as f64;
     for ((role, kind, step), it) in of_kinds {
         add(Subject::Waiting(role, kind), step, it.waiting / ranks);
         add(Subject::Transfer(role, kind), step, it.transfer / ranks);
