@@ -151,7 +151,7 @@ struct Share {
     should: u32,
 }
 
-/// Those of the recorded members of a group, of which each has some collectives.
+/// The shares of the recorded members of a group, of which each has some collectives.
 fn compare(run: &Run, group: u32, of_ranks: &BTreeMap<u32, u32>) -> Vec<Share> {
     let recorded = run.groups[group as usize].ranks.iter().filter_map(|rank| run.rank_of(*rank));
     let recorded = recorded.filter(|rank| run.ranks[*rank].origin != StepsOrigin::Whole);

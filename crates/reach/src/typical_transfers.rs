@@ -20,7 +20,7 @@ pub struct TypicalTransfers {
     stretch: BTreeMap<i32, f64>,
 }
 
-/// Those of one class.
+/// The typical lengths of one class.
 struct OfClass {
     /// In all steps.
     usual: f64,
@@ -36,7 +36,7 @@ struct Transfer {
 }
 
 impl TypicalTransfers {
-    /// Those of the instances that count. `classes` has the class of each instance.
+    /// The typical transfers of the instances that count. `classes` has the class of each instance.
     pub fn of(run: &Run, classes: &[TailClass], counts: impl Fn(&Instance) -> bool) -> Self {
         let counted = || run.instances.iter().zip(classes).filter(|(instance, _)| counts(instance));
         let mut transfers: BTreeMap<TailClass, Vec<Transfer>> = BTreeMap::new();
@@ -59,7 +59,7 @@ impl TypicalTransfers {
         Some(self.in_step(self.classes.get(class)?, step))
     }
 
-    /// Those of several classes, in their order.
+    /// The typical lengths of several classes, in their order.
     pub fn range(
         &self,
         classes: impl RangeBounds<TailClass>,
