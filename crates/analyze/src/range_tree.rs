@@ -1,9 +1,11 @@
 //! The ranges that a program marked, as they lie within one another, and what of each is accounted
 //! for by calls and operators.
 //!
-//! A range lies within the innermost one of its thread that holds it whole. Ranges of one name, domain
-//! and kind below the same others are one node. The own time of a range is what no range within it covers.
+//! A range lies within the shortest one of its thread that holds it whole. Ranges that were started and stopped on
+//! threads that nobody tells lie in none: they may be those of several devices or processes. Ranges of one name,
+//! domain and kind below the same others are one node. The own time of a range is what no range within it covers.
 
+mod holders;
 mod launched;
 
 use std::collections::HashMap;
@@ -15,6 +17,7 @@ use crate::cover::{Cover, Span};
 use crate::measured::work;
 use crate::nesting::by_lane_and_start;
 use crate::scope::{Chosen, Iterations, Scope, ScopeError};
+use holders::Holders;
 
 pub use launched::Launched;
 
@@ -227,9 +230,8 @@ impl Covers {
 }
 
 /// A range that may have others within.
-struct Open {
+struct Around {
     node: usize,
-    end: Nanoseconds,
     /// How far its time is accounted for.
     reached: Nanoseconds,
 }
@@ -251,62 +253,53 @@ impl Builder<'_> {
         let (starts, durations) = (column(table.start()), column(table.duration()));
         let mut known: HashMap<(Option<usize>, StringId, Option<StringId>, bool), usize> = HashMap::new();
         let mut seen_on: Vec<Option<ThreadId>> = Vec::new();
-        let mut open: Vec<Open> = Vec::new();
-        let mut lane: Option<Option<ThreadId>> = None;
-        for &index in &by_lane_and_start(&threads, &starts, &durations) {
-            let index = index as usize;
-            let (thread, start, end) = (threads[index], starts[index], starts[index] + durations[index]);
-            if lane != Some(thread) {
-                self.close_all(&mut open, lane);
-                lane = Some(thread);
+        let order = by_lane_and_start(&threads, &starts, &durations);
+        for lane in order.chunk_by(|&a, &b| threads[a as usize] == threads[b as usize]) {
+            let thread = threads[lane[0] as usize];
+            let spans: Vec<Span> =
+                lane.iter().map(|&index| span(self.trace, ranges[index as usize])).collect();
+            let mut holders = Holders::new(spans.iter().map(|(_, end)| *end));
+            let mut begun: Vec<Around> = Vec::with_capacity(lane.len());
+            for (place, (&index, &(start, end))) in lane.iter().zip(&spans).enumerate() {
+                let row = table.get(ranges[index as usize]);
+                let is_placed = thread.is_some() || row.kind != RangeKind::StartStop;
+                let holder = if is_placed { holders.of((start, end)) } else { None };
+                let parent = holder.map(|holder| begun[holder].node);
+                if let Some(holder) = holder {
+                    let Around { node, reached } = begun[holder];
+                    begun[holder].reached = reached.max(end);
+                    self.account(node, thread, (reached, start));
+                }
+                let nodes = &mut self.nodes;
+                let node = *known
+                    .entry((parent, row.name, row.domain, row.kind == RangeKind::PushPop))
+                    .or_insert_with(|| {
+                        let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
+                        nodes.push(RangeNode::new(&row, parent, depth));
+                        seen_on.push(None);
+                        nodes.len() - 1
+                    });
+                self.node_of[index as usize] = node as u32;
+                let of_node = &mut nodes[node];
+                if of_node.count == 0 || seen_on[node] != thread {
+                    of_node.threads += 1;
+                    seen_on[node] = thread;
+                }
+                of_node.count += 1;
+                of_node.total += row.duration;
+                of_node.longest = of_node.longest.max(row.duration);
+                if is_placed {
+                    holders.enter(place, (start, end));
+                }
+                begun.push(Around { node, reached: start });
             }
-            while open.last().is_some_and(|around| around.end < end || around.end <= start) {
-                self.close(open.pop(), thread);
+            for (range, (_, end)) in begun.iter().zip(&spans) {
+                self.account(range.node, thread, (range.reached, *end));
             }
-            let parent = open.last().map(|around| around.node);
-            if let Some(around) = open.last_mut() {
-                let own = (around.reached, start);
-                around.reached = around.reached.max(end);
-                let node = around.node;
-                self.account(node, thread, own);
-            }
-            let row = table.get(ranges[index]);
-            let nodes = &mut self.nodes;
-            let node = *known
-                .entry((parent, row.name, row.domain, row.kind == RangeKind::PushPop))
-                .or_insert_with(|| {
-                    let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
-                    nodes.push(RangeNode::new(&row, parent, depth));
-                    seen_on.push(None);
-                    nodes.len() - 1
-                });
-            self.node_of[index] = node as u32;
-            let of_node = &mut nodes[node];
-            if of_node.count == 0 || seen_on[node] != thread {
-                of_node.threads += 1;
-                seen_on[node] = thread;
-            }
-            of_node.count += 1;
-            of_node.total += row.duration;
-            of_node.longest = of_node.longest.max(row.duration);
-            open.push(Open { node, end, reached: start });
         }
-        self.close_all(&mut open, lane);
         let (nodes, place) = in_order(self.nodes);
         self.node_of.iter_mut().for_each(|node| *node = place[*node as usize]);
         (nodes, self.node_of)
-    }
-
-    fn close_all(&mut self, open: &mut Vec<Open>, lane: Option<Option<ThreadId>>) {
-        while let Some(last) = open.pop() {
-            self.close(Some(last), lane.flatten());
-        }
-    }
-
-    fn close(&mut self, range: Option<Open>, thread: Option<ThreadId>) {
-        if let Some(range) = range {
-            self.account(range.node, thread, (range.reached, range.end));
-        }
     }
 
     /// Enters a stretch of a range's own time.

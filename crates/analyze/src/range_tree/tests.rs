@@ -97,6 +97,48 @@ fn ranges_that_overlap_stand_side_by_side_and_count_each_moment_once() {
 }
 
 #[test]
+fn a_range_that_crosses_another_takes_nothing_that_lies_within_that_one() {
+    let mut trace = trace(
+        1,
+        &[(0, "layer0", 90, 270), (0, "layer1", 240, 115), (0, "batch", 110, 320), (0, "rest", 360, 20)],
+    );
+    let batch = trace.ranges.get(RangeId::from_index(2));
+    trace.ranges.set(RangeId::from_index(2), Range { kind: RangeKind::StartStop, ..batch });
+    assert_eq!(
+        rows(&trace),
+        [
+            (0, "batch", [320, 300, 0, 0, 300]),
+            (1, "rest", [20, 20, 0, 0, 20]),
+            (0, "layer0", [270, 155, 0, 0, 155]),
+            (1, "layer1", [115, 115, 0, 0, 115]),
+        ]
+    );
+}
+
+#[test]
+fn ranges_started_and_stopped_on_threads_that_nobody_tells_stand_side_by_side() {
+    let mut trace = trace(1, &[(0, "own", 0, 50)]);
+    // The modules of two devices, one of which began a little earlier, and a phase that was pushed.
+    let kinds = [RangeKind::StartStop, RangeKind::StartStop, RangeKind::PushPop, RangeKind::PushPop];
+    for (kind, (name, start, long)) in
+        kinds.into_iter().zip([("jit_f", 0, 30), ("jit_f", 5, 20), ("phase", 6, 10), ("step", 7, 5)])
+    {
+        let name = trace.strings.intern(name);
+        let range = Range::new(name, Nanoseconds(start * MS), Nanoseconds(long * MS));
+        trace.ranges.push(Range { kind, ..range });
+    }
+    assert_eq!(
+        rows(&trace),
+        [
+            (0, "jit_f", [50, 50, 0, 0, 50]),
+            (0, "own", [50, 50, 0, 0, 50]),
+            (0, "phase", [10, 5, 0, 0, 5]),
+            (1, "step", [5, 5, 0, 0, 5]),
+        ]
+    );
+}
+
+#[test]
 fn tasks_belong_to_the_innermost_range_that_their_launch_lies_in_wherever_they_ran() {
     let mut trace =
         trace(2, &[(0, "net", 0, 100), (0, "conv", 10, 20), (0, "relu", 40, 20), (1, "other", 0, 100)]);
