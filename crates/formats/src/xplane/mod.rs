@@ -3,7 +3,8 @@
 //!
 //! A space has planes (devices, the host), a plane lines (streams, threads), a line events. An event names its
 //! metadata by number: name, and values that hold for all such events. Values (stats) are named by number, too,
-//! and a value may be the name of another. Times are picoseconds from the begin of the line, which is nanoseconds.
+//! and a value may be the name of another. Times are picoseconds from the begin of the line, which is nanoseconds since
+//! 1970, or since `profile_start_time` of the plane `Task Environment`, which is that.
 //!
 //! | plane | line | what it makes |
 //! |---|---|---|

@@ -181,14 +181,20 @@ struct Reader {
 }
 
 impl Reader {
-    /// Times since 1970 are counted from the first line on.
+    /// Times since 1970 are counted from the first line on. Others are counted from the begin of the recording, which
+    /// a plane of its own tells.
     fn find_zero(&mut self, planes: &[Plane<'_>]) {
         let begins = planes.iter().flat_map(|plane| &plane.lines).filter(|line| line.has_events());
         let first = begins.map(|line| line.begin).min().unwrap_or(0);
         if first >= WALL_CLOCK {
             self.zero = first;
             self.trace.clock.unix_zero = Some(first);
+            return;
         }
+        let mut of_recording = planes.iter().filter(|plane| plane.name == b"Task Environment");
+        let begin = of_recording.find_map(|plane| plane.own_stat("profile_start_time")?.number());
+        let begin = begin.and_then(|begin| i64::try_from(begin).ok());
+        self.trace.clock.unix_zero = begin.filter(|begin| *begin >= WALL_CLOCK);
     }
 
     fn finish(mut self) -> Trace {

@@ -305,6 +305,36 @@ fn steps_that_the_program_marked_are_inferences_where_no_device_tells_of_any() {
 }
 
 #[test]
+fn times_since_the_recording_began_lie_on_the_wall_clock_where_a_plane_tells_that_begin() {
+    let space = |begin: u64, first: u64| {
+        let environment =
+            plane("Task Environment", &["profile_stop_time", "profile_start_time"], &[], |row| {
+                for (number, time) in [(1, begin + 26_000_000), (2, begin)] {
+                    push_message(row, 6, |row| {
+                        push_number(row, 1, number);
+                        push_number(row, 3, time);
+                    });
+                }
+            });
+        let host =
+            plane("/host:CPU", &[], &["call"], |row| line(row, 4, "main", first, &[(1, 0, 9_000, &[])]));
+        [host, environment].concat()
+    };
+    let begin = 1_796_010_972_658_878_832;
+    let zero_and_start = |file: &[u8]| {
+        let trace = read(file).unwrap();
+        (trace.clock.unix_zero, trace.api_calls.start()[0].0)
+    };
+    assert_eq!(zero_and_start(&space(begin, 7_223)), (Some(1_796_010_972_658_878_832), 7_223));
+    let (first, zero) = (begin + 7_223, Some(1_796_010_972_658_886_055));
+    assert_eq!(zero_and_start(&space(begin, first)), (zero, 0), "lines that tell it themselves");
+    // Of another clock, or of none.
+    for begin in [0, 7_000, u64::MAX - 26_000_000] {
+        assert_eq!(zero_and_start(&space(begin, 7_223)), (None, 7_223));
+    }
+}
+
+#[test]
 fn damage_and_odd_numbers_are_counted() {
     let file = plane("/device:GPU:0", &[], &["k"], |row| {
         let mut counted = Vec::new();
