@@ -6,7 +6,7 @@ use opscope_trace::{
     Places, Reading, StringId, Task, TaskId, TimeBasis, Trace,
 };
 
-use super::rows::{About, Break, Cells, HEADINGS, Part, Row, Rows, cell, number};
+use super::rows::{About, Break, Cells, HEADINGS, Notation, Part, Row, Rows, cell, number};
 use crate::reading::Stop;
 
 /// Bytes that are no such table.
@@ -88,23 +88,36 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         Some(value) => vec![value],
         None => quantities.iter().map(|quantity| quantity.column).collect(),
     };
-    let rows = Rows { text: rows, headings, about: columns.about, numbers, stop };
-    let read = |is_in_blocks: bool| {
-        let mut kernels = Kernels::default();
-        let mut quantities = quantities.clone();
-        let each = |part: &mut Part| match stop.is_wanted() {
-            true => Err(Break::Stopped),
-            false => kernels.take(part, rows.numbers.len(), &mut quantities, columns.value.is_none()),
-        };
-        if is_in_blocks { rows.in_blocks(each) } else { rows.in_turn(each) }?;
-        Ok(kernels.finish())
-    };
-    let trace = match read(true) {
-        Err(Break::NoBlocks) => read(false),
-        read => read,
+    let mut rows = Rows { text: rows, headings, about: columns.about, numbers, notation: None, stop };
+    let mut is_in_blocks = true;
+    let trace = loop {
+        match read_rows(&rows, &quantities, columns.value.is_none(), is_in_blocks) {
+            Err(Break::NoBlocks) if is_in_blocks => is_in_blocks = false,
+            Err(Break::PointsPartThousands) if rows.notation.is_none() => {
+                rows.notation = Some(Notation::PointsPartThousands);
+            }
+            read => break read,
+        }
     };
     stop.has_read(text.len());
     trace.map_err(|_| ReadError::Stopped)
+}
+
+/// Reads the rows as far as is known of them.
+fn read_rows(
+    rows: &Rows<'_>,
+    quantities: &[ColumnQuantity<'_>],
+    is_of_kernels: bool,
+    is_in_blocks: bool,
+) -> Result<Trace, Break> {
+    let mut kernels = Kernels { notation: rows.notation, ..Kernels::default() };
+    let mut quantities = quantities.to_vec();
+    let each = |part: &mut Part| match rows.stop.is_wanted() {
+        true => Err(Break::Stopped),
+        false => kernels.take(part, rows.numbers.len(), &mut quantities, is_of_kernels),
+    };
+    if is_in_blocks { rows.in_blocks(each) } else { rows.in_turn(each) }?;
+    Ok(kernels.finish())
 }
 
 /// The places of the columns.
@@ -157,6 +170,8 @@ impl ColumnQuantity<'_> {
 #[derive(Default)]
 struct Kernels {
     trace: Trace,
+    /// How numbers are written, once one told.
+    notation: Option<Notation>,
     places: Places,
     operators: NumberMap<StringId, OperatorId>,
     /// Metrics by their names and units.
@@ -201,6 +216,10 @@ impl Kernels {
         if part.is_within_cell {
             return Err(Break::NoBlocks);
         }
+        self.notation = match (self.notation, part.notation) {
+            (None, Some(Notation::PointsPartThousands)) => return Err(Break::PointsPartThousands),
+            (known, of_part) => known.or(of_part),
+        };
         self.unreadable += part.unreadable;
         self.no_number += part.no_number;
         for row in part.rows(numbers) {
@@ -265,7 +284,8 @@ impl Kernels {
 
     /// Adds the task of a kernel, of which no quantity is known yet.
     fn begin(&mut self, about: Cells<'_>) -> TaskId {
-        let number = |it| number(about.get(it)).filter(|number| *number >= 0.0).unwrap_or(0.0);
+        let number =
+            |it| number(about.get(it), Notation::default()).filter(|number| *number >= 0.0).unwrap_or(0.0);
         let (device, stream) = (number(About::Device) as u32, number(About::Stream) as u64);
         let trace = &mut self.trace;
         let name = trace.strings.intern(&String::from_utf8_lossy(about.get(About::Kernel)));

@@ -33,6 +33,8 @@ pub struct Rows<'t> {
     pub about: [Option<usize>; CELLS],
     /// The columns of numbers.
     pub numbers: Vec<usize>,
+    /// How these are written, as far as that is known.
+    pub notation: Option<Notation>,
     /// Whether it is wanted that no more rows are read.
     pub stop: &'t Stop,
 }
@@ -45,6 +47,32 @@ pub enum Break {
     /// The rows can't be cut into blocks: one ends within a cell, as far as its quotes tell, or is too large because
     /// lines begin otherwise than rows do.
     NoBlocks,
+    /// The first number that tells how all are written has points between its thousands, or a comma before its
+    /// decimals.
+    PointsPartThousands,
+}
+
+/// How a table writes its numbers, which is how the machine's language does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// `1,234.5`
+    #[default]
+    CommasPartThousands,
+    /// `1.234,5`
+    PointsPartThousands,
+}
+
+impl Notation {
+    /// The notation in which a cell is a number, where it is one in a single notation.
+    fn of(cell: &[u8]) -> Option<Self> {
+        let has_marks = cell.iter().any(|byte| matches!(byte, b',' | b'.'));
+        let is_number = |notation| has_marks && number(cell, notation).is_some();
+        match [Self::CommasPartThousands, Self::PointsPartThousands].map(is_number) {
+            [true, false] => Some(Self::CommasPartThousands),
+            [false, true] => Some(Self::PointsPartThousands),
+            _ => None,
+        }
+    }
 }
 
 /// Some rows, of which only the cells are kept that anything is made of. Parts are used again, because fresh memory
@@ -62,6 +90,8 @@ pub struct Part {
     pub unreadable: u64,
     /// Cells that should have a number and have something else.
     pub no_number: u64,
+    /// The notation of the first number that tells one.
+    pub notation: Option<Notation>,
     /// Whether the text of these rows ends within a cell.
     pub is_within_cell: bool,
 }
@@ -151,7 +181,8 @@ impl Part {
         }
         for &column in &rows.numbers {
             let cell = cell(record, column);
-            let value = number(cell);
+            self.notation = self.notation.or_else(|| Notation::of(cell));
+            let value = number(cell, rows.notation.unwrap_or_default());
             self.no_number += u64::from(value.is_none() && !cell.is_empty());
             self.numbers.push(value.unwrap_or(f64::NAN));
         }
@@ -235,43 +266,72 @@ pub fn cell(record: &ByteRecord, column: usize) -> &[u8] {
     record.get(column).unwrap_or_default().trim_ascii()
 }
 
-/// A number, with commas between its thousands or without. Text in which a comma stands elsewhere is none: nothing tells
-/// what it parts.
-pub fn number(cell: &[u8]) -> Option<f64> {
+/// A number, with marks between its thousands or without. Text in which such a mark stands elsewhere is none: nothing
+/// tells what it parts.
+pub fn number(cell: &[u8], notation: Notation) -> Option<f64> {
     /// Numbers of so many digits are whole in floating point, and most are; anything else takes several times as long.
     const MOST_DIGITS: usize = 15;
     if (1..=MOST_DIGITS).contains(&cell.len()) && cell.iter().all(u8::is_ascii_digit) {
         return Some(cell.iter().fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')) as f64);
     }
     let text = std::str::from_utf8(cell).ok()?;
-    let number: f64 = match text.contains(',') {
-        true => are_thousands(text).then(|| text.replace(',', ""))?.parse().ok()?,
-        false => text.parse().ok()?,
+    let (mark, decimal) = match notation {
+        Notation::CommasPartThousands => (',', '.'),
+        Notation::PointsPartThousands => ('.', ','),
+    };
+    if text.contains(mark) && !are_thousands(text, mark, decimal) {
+        return None;
+    }
+    let is_plain = !text.contains(mark) && (decimal == '.' || !text.contains(decimal));
+    let number: f64 = match is_plain {
+        true => text.parse().ok()?,
+        false => text.replace(mark, "").replace(decimal, ".").parse().ok()?,
     };
     number.is_finite().then_some(number)
 }
 
-/// Whether commas stand before each three digits of the whole part and nowhere else.
-fn are_thousands(text: &str) -> bool {
-    let whole = text.split('.').next().unwrap_or_default();
-    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
+/// Whether marks stand before each three digits of the whole part and nowhere else. A number with thousands doesn't
+/// begin with 0.
+fn are_thousands(text: &str, mark: char, decimal: char) -> bool {
+    let whole = text.split(decimal).next().unwrap_or_default();
+    let mut groups = whole.trim_start_matches(['-', '+']).split(mark);
     let first = groups.next().unwrap_or_default();
     let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     (1..=3).contains(&first.len())
+        && !first.starts_with('0')
         && are_digits(first)
         && groups.all(|group| group.len() == 3 && are_digits(group))
-        && !text[whole.len()..].contains(',')
+        && !text[whole.len()..].contains(mark)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{Notation, number};
 
     #[test]
     fn commas_part_thousands_and_nothing_else() {
-        let all = ["1,234,567", "-12,345.5", "250,25", "1,2345", "1.5,5", ",123", "1,,234", "1 234"];
-        let numbers = all.map(|text| number(text.as_bytes()));
+        let all = ["1,234,567", "-12,345.5", "250,25", "1,2345", "1.5,5", ",123", "1,,234", "1 234", "0,123"];
+        let numbers = all.map(|text| number(text.as_bytes(), Notation::CommasPartThousands));
         assert_eq!(numbers[..2], [Some(1_234_567.0), Some(-12_345.5)]);
-        assert_eq!(numbers[2..], [None; 6]);
+        assert_eq!(numbers[2..], [None; 7]);
+    }
+
+    #[test]
+    fn points_part_thousands_and_nothing_else_where_commas_part_decimals() {
+        let all = ["1.234.567", "-12.345,5", "45,60", "992", "1.2345", "45.60", "1,2,3", "0.123", "1..234"];
+        let numbers = all.map(|text| number(text.as_bytes(), Notation::PointsPartThousands));
+        assert_eq!(numbers[..4], [Some(1_234_567.0), Some(-12_345.5), Some(45.6), Some(992.0)]);
+        assert_eq!(numbers[4..], [None; 5]);
+    }
+
+    #[test]
+    fn numbers_tell_their_notation_where_they_are_numbers_in_one_alone() {
+        let notations =
+            |all: &[&str]| all.iter().map(|text| Notation::of(text.as_bytes())).collect::<Vec<_>>();
+        let commas = Some(Notation::CommasPartThousands);
+        assert_eq!(notations(&["2.50", "1,234.5", "1,234,567", "0.123", "1234.567"]), [commas; 5]);
+        let points = Some(Notation::PointsPartThousands);
+        assert_eq!(notations(&["45,60", "1.234,5", "1.234.567", "0,123"]), [points; 4]);
+        assert_eq!(notations(&["123.456", "12,345", "992", "n/a", "", "1,2,3"]), [None; 6]);
     }
 }

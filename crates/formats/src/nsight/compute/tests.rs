@@ -105,6 +105,7 @@ fn blocks(text: &str) -> (Result<(), Break>, usize) {
         headings,
         about: [Some(0); 7],
         numbers: vec![11],
+        notation: None,
         stop: &stop,
     };
     let mut count = 0;
@@ -138,6 +139,51 @@ fn a_page_of_several_blocks_is_read_as_one_after_another() {
         let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
         assert_eq!(losses, [(LossKind::MeasureNoNumber, 39_999)], "{what}");
     }
+}
+
+/// A raw page as a machine writes it whose language has points between thousands.
+const POINTS: &str = r#""ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Device","CC","gpu__time_duration.sum","dram__bytes_read.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"
+"","","","","","","","","","ns","byte","%"
+"0","77","app","127.0.0.1","gemm","1","7","0","8.0","123.456","1.234.560","45,60"
+"1","77","app","127.0.0.1","gemm","1","7","0","8.0","5.120","2.234.560","41.10"
+"2","77","app","127.0.0.1","relu","1","7","0","8.0","992","960","12,5"
+"#;
+
+#[test]
+fn points_part_thousands_where_a_number_of_the_table_tells_it() {
+    let trace = read(POINTS.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), [123_456, 5_120, 992]);
+    let readings =
+        |index| trace.readings_of(ReadingId::from_index(index)).map(|(_, value)| value).collect::<Vec<_>>();
+    assert_eq!((readings(0), readings(1)), (vec![123_456.0, 1_234_560.0, 45.6], vec![5_120.0, 2_234_560.0]));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::MeasureNoNumber, 1)], "41.10 is none in this notation");
+    // Without such a number, points part decimals, as most tables have them.
+    let untold = POINTS.replace("1.234.560", "1").replace("2.234.560", "2").replace(",60\"", "\"");
+    let untold = untold.replace("12,5", "12").replace("41.10", "41");
+    let trace = read(untold.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(durations(&trace), [123, 5, 992]);
+}
+
+#[test]
+fn the_first_number_that_tells_a_notation_tells_that_of_all_wherever_it_stands() {
+    let mut text = POINTS.lines().take(2).map(|line| format!("{line}\n")).collect::<String>();
+    for number in 0..40_000 {
+        text += &format!(
+            "\"{number}\",\"77\",\"app\",\"127.0.0.1\",\"gemm\",\"1\",\"7\",\"0\",\"8.0\",\"5.120\",\"960\",\"12\"\n"
+        );
+    }
+    let last = |bytes: &str| {
+        format!(
+            "{text}\"40000\",\"77\",\"app\",\"127.0.0.1\",\"gemm\",\"1\",\"7\",\"0\",\"8.0\",\"992\",\"{bytes}\",\"12\"\n"
+        )
+    };
+    let sum =
+        |text: String| -> i64 { durations(&read(text.as_bytes(), &Stop::default()).unwrap()).iter().sum() };
+    assert_eq!(sum(last("1.234.560")), 40_000 * 5_120 + 992);
+    assert_eq!(sum(last("1,234.5")), 40_000 * 5 + 992);
+    // One that tells the other notation behind it is dropped.
+    assert_eq!(sum(last("1,234.5").replacen("960", "0.5", 1).replacen("960", "0,5", 1)), 40_000 * 5 + 992);
 }
 
 #[test]
