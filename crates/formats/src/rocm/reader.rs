@@ -146,10 +146,13 @@ impl Reader {
         }
     }
 
-    /// Enters the agents of one list, in its order.
+    /// Enters the agents of one list, in its order. GPUs of different names are no chip of the run.
     pub fn list_agents(&mut self, list: &[Listed]) {
-        if let Some(gpu) = list.iter().find(|listed| !listed.is_host && !listed.name.is_empty()) {
-            self.trace.run.chip.get_or_insert_with(|| gpu.name.clone());
+        let mut gpus = list.iter().filter(|listed| !listed.is_host && !listed.name.is_empty());
+        if let Some(first) = gpus.next()
+            && gpus.all(|gpu| gpu.name == first.name)
+        {
+            self.trace.run.chip.get_or_insert_with(|| first.name.clone());
         }
         self.agents.enter(list);
     }

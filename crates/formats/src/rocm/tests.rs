@@ -174,6 +174,17 @@ fn agents_are_told_apart_however_they_are_numbered() {
 }
 
 #[test]
+fn gpus_of_different_names_are_no_chip_of_the_run() {
+    let chip = |second: &str| {
+        let list = format!("{AGENTS}3,\"GPU\",\"gfx\",\"{second}\"\n");
+        let rows = kernels(&[("Agent 2", 1, 0, 0, 10)]);
+        read_files(&[("1_kernel_trace.csv", &rows), ("1_agent_info.csv", &list)]).run.chip
+    };
+    assert_eq!(chip("AMD Instinct MI300X").as_deref(), Some("AMD Instinct MI300X"));
+    assert_eq!(chip("AMD Radeon Graphics"), None);
+}
+
+#[test]
 fn counters_without_times_belong_to_the_kernels_of_the_other_table() {
     // The layouts of ROCm 6.2, where a kernel is known by the number of its call alone.
     const TRACE: &str = r#""Kind","Agent_Id","Queue_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp"

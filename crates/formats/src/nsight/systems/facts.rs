@@ -1,5 +1,8 @@
 //! Facts about the recording: its devices, processes and threads, when it began, and what the profiler noted.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use opscope_trace::{LossKind, NumberMap};
 
 use super::reader::Reader;
@@ -56,18 +59,20 @@ impl Reader<'_> {
     }
 
     /// The names of GPUs. CUDA numbers them per process, which mostly is the order of the machine; the numbers of a
-    /// process that isn't known are taken for those of the first.
+    /// process that isn't known are taken for those of the first. GPUs of different chips are no chip of the run.
     fn read_devices(&mut self) {
         let mut by_id: NumberMap<i64, String> = NumberMap::default();
-        self.each_row("TARGET_INFO_GPU", &["id", "name", "chipName"], |reader, row| {
+        let mut chips: BTreeSet<String> = BTreeSet::new();
+        self.each_row("TARGET_INFO_GPU", &["id", "name", "chipName"], |_, row| {
             let name = row.text(1).unwrap_or_default().into_owned();
-            if let Some(chip) = row.text(2) {
-                reader.recording.trace.run.chip.get_or_insert_with(|| chip.into_owned());
-            }
+            chips.extend(row.text(2).filter(|chip| !chip.is_empty()).map(Cow::into_owned));
             if let Some(id) = row.integer(0) {
                 by_id.insert(id, name);
             }
         });
+        if chips.len() == 1 {
+            self.recording.trace.run.chip = chips.pop_first();
+        }
         self.each_row("TARGET_INFO_CUDA_DEVICE", &["gpuId", "cudaId", "pid"], |reader, row| {
             let (Some(gpu), Some(number)) = (row.small(0), row.small(1)) else { return };
             match (row.small(2), by_id.get(&i64::from(gpu))) {

@@ -293,6 +293,21 @@ fn a_gpu_that_two_processes_number_alike_is_that_of_each_process() {
 }
 
 #[test]
+fn gpus_of_different_chips_are_no_chip_of_the_run() {
+    let chip = |rows: &str| {
+        read(&format!(
+            "{TEXTS} CREATE TABLE OSRT_API (start INT, end INT, globalTid INT, nameId INT);
+            CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT, chipName TEXT); INSERT INTO TARGET_INFO_GPU VALUES {rows};"
+        ))
+        .run
+        .chip
+    };
+    let a100 = "(0, 'NVIDIA A100', 'GA100')";
+    assert_eq!(chip(&format!("{a100}, (1, 'NVIDIA A100', 'GA100')")).as_deref(), Some("GA100"));
+    assert_eq!(chip(&format!("{a100}, (1, 'NVIDIA H100', 'GH100')")), None);
+}
+
+#[test]
 fn streams_of_two_processes_on_one_gpu_are_two() {
     let trace = read(&format!("{TEXTS} {TWO_PROCESSES}"));
     assert_eq!(trace.devices.number(), [0]);
