@@ -313,6 +313,33 @@ fn the_tables_of_rocprofv3_are_read_alone_and_as_one_run() {
 }
 
 #[test]
+fn ranges_of_two_processes_that_name_no_thread_are_of_one_row_and_in_none() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("run")).expect("a folder");
+    for process in [11, 12] {
+        let kernels = format!(
+            "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\"\n\
+             \"KERNEL_DISPATCH\",\"Agent 4\",1,\"gemm\",{},{}\n",
+            2_000 + process,
+            3_000 + process
+        );
+        let markers = format!(
+            "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\
+             \"End_Timestamp\"\n\"MARKER_CORE_RANGE_API\",\"step\",{process},0,1,{},{}\n",
+            1_000 + process,
+            5_000 - process
+        );
+        place.write(&format!("run/{process}_kernel_trace.csv"), kernels);
+        place.write(&format!("run/{process}_marker_api_trace.csv"), markers);
+    }
+    let answer = place.done(&["analyze", "run", "--json"]).json();
+    let rows = answer["ranges"]["rows"].as_array().expect("ranges");
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let told = ["count", "depth", "total_ns", "own_ns"].map(|name| row[name].as_u64());
+    assert_eq!(told, [2, 0, 7_954, 7_954].map(Some));
+}
+
+#[test]
 fn samples_of_perf_are_a_table_of_functions() {
     let place = Place::new();
     let sample = "python 7 [003] 12.345678:  250000 cpu-clock:pppH:\n\t 7f3a gemm+0x1f (libblas.so)\n\t 55d0 main+0x10 (python)\n\n";
