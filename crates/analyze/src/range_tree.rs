@@ -1,16 +1,16 @@
 //! The ranges that a program marked, as they lie within one another, and what of each is accounted
 //! for by calls and operators.
 //!
-//! A range lies within the shortest one of its thread that holds it whole. Ranges that were started and stopped on
-//! threads that nobody tells lie in none: they may be those of several devices or processes. Ranges of one name,
-//! domain and kind below the same others are one node. The own time of a range is what no range within it covers.
+//! A range lies within the shortest one of its thread that holds it whole. Of several devices or processes, ranges that
+//! were started and stopped on threads that nobody tells lie in none: nothing tells whose they are. Ranges of one
+//! name, domain and kind below the same others are one node. The own time of a range is what no range within it covers.
 
 mod holders;
 mod launched;
 
 use std::collections::HashMap;
 
-use opscope_trace::{Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
+use opscope_trace::{DeviceKind, Nanoseconds, Range, RangeId, RangeKind, StringId, ThreadId, Trace};
 
 use crate::calls::Inferences;
 use crate::cover::{Cover, Span};
@@ -229,6 +229,12 @@ impl Covers {
     }
 }
 
+/// Whether all that a trace has is of one process and one device beside the host's.
+fn has_one_owner(trace: &Trace) -> bool {
+    let devices = trace.devices.kind().iter().filter(|kind| **kind != DeviceKind::Cpu).count();
+    devices <= 1 && trace.processes.len() <= 1
+}
+
 /// A range that may have others within.
 struct Around {
     node: usize,
@@ -254,6 +260,7 @@ impl Builder<'_> {
         let mut known: HashMap<(Option<usize>, StringId, Option<StringId>, bool), usize> = HashMap::new();
         let mut seen_on: Vec<Option<ThreadId>> = Vec::new();
         let order = by_lane_and_start(&threads, &starts, &durations);
+        let has_one_owner = has_one_owner(self.trace);
         for lane in order.chunk_by(|&a, &b| threads[a as usize] == threads[b as usize]) {
             let thread = threads[lane[0] as usize];
             let spans: Vec<Span> =
@@ -262,7 +269,7 @@ impl Builder<'_> {
             let mut begun: Vec<Around> = Vec::with_capacity(lane.len());
             for (place, (&index, &(start, end))) in lane.iter().zip(&spans).enumerate() {
                 let row = table.get(ranges[index as usize]);
-                let is_placed = thread.is_some() || row.kind != RangeKind::StartStop;
+                let is_placed = thread.is_some() || has_one_owner || row.kind != RangeKind::StartStop;
                 let holder = if is_placed { holders.of((start, end)) } else { None };
                 let parent = holder.map(|holder| begun[holder].node);
                 if let Some(holder) = holder {

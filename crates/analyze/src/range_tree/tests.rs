@@ -116,8 +116,10 @@ fn a_range_that_crosses_another_takes_nothing_that_lies_within_that_one() {
 }
 
 #[test]
-fn ranges_started_and_stopped_on_threads_that_nobody_tells_stand_side_by_side() {
+fn ranges_of_several_devices_started_and_stopped_on_threads_that_nobody_tells_stand_side_by_side() {
     let mut trace = trace(1, &[(0, "own", 0, 50)]);
+    let name = trace.strings.intern("GPU");
+    trace.devices.push(Device { number: 0, kind: DeviceKind::Gpu, name });
     // The modules of two devices, one of which began a little earlier, and a phase that was pushed.
     let kinds = [RangeKind::StartStop, RangeKind::StartStop, RangeKind::PushPop, RangeKind::PushPop];
     for (kind, (name, start, long)) in
@@ -127,6 +129,9 @@ fn ranges_started_and_stopped_on_threads_that_nobody_tells_stand_side_by_side() 
         let range = Range::new(name, Nanoseconds(start * MS), Nanoseconds(long * MS));
         trace.ranges.push(Range { kind, ..range });
     }
+    let nested = rows(&trace);
+    assert!(nested.iter().any(|row| (row.0, row.1) == (1, "jit_f")), "those of one device: {nested:?}");
+    trace.devices.push(Device { number: 1, kind: DeviceKind::Gpu, name });
     assert_eq!(
         rows(&trace),
         [
