@@ -324,7 +324,7 @@ fn a_step_that_is_longer_for_everybody_makes_no_group_slow() {
     let layouts = [(16, "tp=2,pp=1,dp=8,ep=1"), (8, "tp=2,pp=4,dp=1,ep=1"), (8, "tp=4,pp=1,dp=2,ep=1")];
     for (ranks, layout) in layouts {
         let count = ranks.to_string();
-        let words = ["--layout", layout, "--ranks", &count, "--devices-per-host", &count, "--steps", "4"];
+        let words = ["--layout", layout, "--devices-per-host", &count, "--steps", "4"];
         let healthy = [&words[..], &["--fault", "none"]].concat();
         let run = made_so(&place, layout, "5", "db", &healthy);
         let lost = |run: &str| {
@@ -336,7 +336,7 @@ fn a_step_that_is_longer_for_everybody_makes_no_group_slow() {
         let usual = lost(&run);
         lengthen(&place, &run, ranks, 10);
         let longer = lost(&run);
-        assert!((longer - usual).abs() < 0.01, "{layout}: {usual} of a step, and {longer} with a longer one");
+        assert!((longer - usual).abs() < 0.02, "{layout}: {usual} of a step, and {longer} with a longer one");
     }
 }
 
@@ -348,7 +348,9 @@ fn a_rank_that_takes_several_steps_for_one_costs_what_it_does_in_each() {
     let two = "UPDATE STEP_TIME SET endNs = (SELECT max(endNs) FROM STEP_TIME) WHERE id = 12; \
                DELETE FROM STEP_TIME WHERE id = 13";
     let doubled = "UPDATE STEP_TIME SET id = 10 WHERE id = 11";
-    for (rank, change) in [(3, all), (3, two), (3, doubled), (6, all), (6, two)] {
+    let (others, own) = (&["steps_of_others"][..], &[][..]);
+    let changes = [(3, all, others), (3, two, others), (3, doubled, own), (6, all, others), (6, two, others)];
+    for (rank, change, expected) in changes {
         let place = Place::new();
         let run = made_so(&place, "run", "1", "db", &words);
         let whole = told(&place, &run).0;
@@ -359,7 +361,7 @@ fn a_rank_that_takes_several_steps_for_one_costs_what_it_does_in_each() {
         };
         assert_eq!(name, found);
         assert!((saves / known - 1.0).abs() < 0.03, "{rank}, {change}: {saves} ms, and {known}");
-        assert_eq!(losses, ["steps_of_others"], "{rank}, {change}");
+        assert_eq!(losses, expected, "{rank}, {change}");
     }
 }
 

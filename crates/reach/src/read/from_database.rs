@@ -65,6 +65,7 @@ fn read_profile(database: &Database, recording: &mut Recording) -> Vec<rusqlite:
     });
     errors.extend(done.err());
     recording.steps.sort_by_key(|step| step.start_ns);
+    number_apart(&mut recording.steps);
     let mut computing = NumberSet::default();
     let done = each_row(database, "COMPUTE_TASK_INFO", &["globalTaskId"], |row| {
         computing.extend(whole(row, 0));
@@ -93,6 +94,19 @@ fn read_profile(database: &Database, recording: &mut Recording) -> Vec<rusqlite:
     errors.extend(done.err());
     recording.frequency_mhz = (!frequencies.is_empty()).then(|| median(&mut frequencies));
     errors
+}
+
+/// Numbers steps in their order where several have one number: they would count as a single one.
+fn number_apart(steps: &mut Vec<StepRow>) {
+    steps.dedup();
+    let mut numbers: Vec<i32> = steps.iter().map(|step| step.step).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    if let Some(first) = steps.first().map(|step| step.step).filter(|_| numbers.len() < steps.len()) {
+        for (step, number) in steps.iter_mut().zip(first..) {
+            step.step = number;
+        }
+    }
 }
 
 /// Reads `COMMUNICATION_OP`, and of sends and receives the other side.

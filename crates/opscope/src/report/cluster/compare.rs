@@ -43,6 +43,15 @@ impl Subject {
         }
     }
 
+    /// Whether it is a time in collectives.
+    fn is_of_collectives(self) -> bool {
+        match self {
+            Self::Waiting(..) | Self::Transfer(..) => true,
+            Self::Part(part) => !matches!(part, "compute" | "host"),
+            Self::Step | Self::Rank(_) => false,
+        }
+    }
+
     fn kind(self) -> &'static str {
         match self {
             Self::Step => "step",
@@ -66,10 +75,15 @@ struct Row {
     difference: Option<Difference>,
     /// A mean step of A.
     step_ns: f64,
+    /// Whether a side lacks ranks that the other has, without which waits and transfers are inferred.
+    is_inferred: bool,
 }
 
 /// The least change that is told, as a share of the figure itself and of a step: less would show as none.
 const LEAST_CHANGE: f64 = 5e-4;
+
+/// The least change of a figure that is inferred on a side, as a share of it.
+const LEAST_OF_INFERRED: f64 = 0.02;
 
 impl Row {
     /// The change as a part of A: that of the test, whose interval stands beside it, where there is one.
@@ -80,7 +94,8 @@ impl Row {
 
     fn verdict(&self) -> &'static str {
         let both = self.before.zip(self.after);
-        let least = |before: f64| LEAST_CHANGE * before.max(self.step_ns);
+        let of_figure = if self.is_inferred { LEAST_OF_INFERRED } else { LEAST_CHANGE };
+        let least = |before: f64| (of_figure * before).max(LEAST_CHANGE * self.step_ns);
         let is_small = both.is_some_and(|(before, after)| (after - before).abs() < least(before));
         if is_small && self.difference.is_some() {
             return "within_noise";
@@ -128,7 +143,8 @@ pub fn compare(before: &Findings, after: &Findings) -> RunComparison {
         let durations =
             |values: &[f64]| values.iter().map(|it| Nanoseconds(it.round() as i64)).collect::<Vec<_>>();
         let difference = Difference::of(&durations(&before), &durations(&after));
-        Row { subject, before: mean(&before), after: mean(&after), difference, step_ns }
+        let is_inferred = common.is_some() && subject.is_of_collectives();
+        Row { subject, before: mean(&before), after: mean(&after), difference, step_ns, is_inferred }
     };
     let mut rows: Vec<Row> = subjects.into_iter().map(row).collect();
     // The step and its parts first, in their order; then what changed most.
