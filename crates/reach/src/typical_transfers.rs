@@ -103,10 +103,12 @@ fn stretch(ratios: BTreeMap<i32, BTreeMap<u32, Vec<f64>>>) -> BTreeMap<i32, f64>
     let of_step = |(step, groups): (i32, BTreeMap<u32, Vec<f64>>)| {
         let mut groups: Vec<f64> = groups.into_values().map(|mut ratios| median(&mut ratios)).collect();
         groups.sort_unstable_by(f64::total_cmp);
-        (groups.len() >= FEWEST).then(|| (step, groups[groups.len() / 4]))
+        let of_most = groups.get(groups.len() / 4).copied().filter(|_| groups.len() >= FEWEST)?;
+        // Groups whose transfers take no time tell nothing of the others.
+        (of_most > 0.0).then_some((step, of_most))
     };
     let mut found: BTreeMap<i32, f64> = ratios.into_iter().filter_map(of_step).collect();
     let usual = median(&mut found.values().copied().collect::<Vec<f64>>());
-    found.values_mut().for_each(|ratio| *ratio = if usual > 0.0 { *ratio / usual } else { 1.0 });
+    found.values_mut().for_each(|ratio| *ratio /= usual);
     found
 }
