@@ -84,7 +84,7 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
         ranks: BTreeSet<u32>,
     }
     let run = &findings.run;
-    let steps = run.steps().len().max(1) as f64;
+    let of_run = run.steps().len();
     let mut sums: BTreeMap<(Role, CollectiveType), Sums> = BTreeMap::new();
     for instance in run.instances.iter().filter(|it| filter.takes(findings, it)) {
         let parts = || run.events_of(instance);
@@ -107,15 +107,17 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
     }
     let mut bandwidth = bandwidths(findings, filter);
     let row = |((role, kind), sums): ((Role, CollectiveType), Sums)| {
-        let ranks = sums.ranks.len().max(1) as f64;
+        // A rank that lacks steps takes part in those that it has.
+        let steps = sums.ranks.iter().map(|rank| run.steps_of(*rank as usize, of_run)).sum::<usize>();
+        let steps = steps.max(1) as f64;
         CollectivesRow {
             role,
             kind,
             groups: sums.of_groups.len(),
             calls: sums.calls,
             incomplete: sums.incomplete,
-            waiting_ns: sums.waiting / ranks / steps,
-            transfer_ns: sums.transfer / ranks / steps,
+            waiting_ns: sums.waiting / steps,
+            transfer_ns: sums.transfer / steps,
             bytes: (sums.bytes > 0).then_some(sums.bytes),
             bandwidth: bandwidth.remove(&(role, kind)).unwrap_or_default(),
             slowest: slowest(findings, &sums.of_groups),

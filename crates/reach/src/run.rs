@@ -470,6 +470,14 @@ impl Run {
         !self.ranks[rank].events.is_empty() && !self.ranks[rank].steps.is_empty()
     }
 
+    /// How many steps of a run of so many a rank has, which is given by its index; one that tells none has all.
+    pub fn steps_of(&self, rank: usize, of_run: usize) -> usize {
+        match &self.ranks[rank] {
+            Rank { origin: StepsOrigin::Whole, .. } => of_run,
+            rank => rank.finishes.len(),
+        }
+    }
+
     /// The name of a rank's place, such as `host6:1`.
     pub fn place(&self, rank: usize) -> String {
         let rank = &self.ranks[rank];

@@ -622,8 +622,7 @@ fn excess_before_collectives(run: &Run, peers: &Peers, rank: usize) -> Excess {
 /// A rank as a suspect. The excess is a mean over the steps that it has, which are all where it tells none.
 fn of_rank(run: &Run, peers: &Peers, rank: usize, steps: usize) -> Suspect {
     let excess = own_excess(run, peers, rank);
-    let is_whole = run.ranks[rank].origin == StepsOrigin::Whole;
-    let steps = if is_whole { steps } else { run.ranks[rank].finishes.len() }.max(1) as f64;
+    let steps = run.steps_of(rank, steps).max(1) as f64;
     let is_weak = peers.sizes[peers.class[rank] as usize] < 3;
     suspect(Who::Rank(rank), excess.sum / steps, excess.since(), is_weak)
 }

@@ -299,10 +299,16 @@ fn samples(findings: &Findings, of: Option<&BTreeSet<u32>>) -> Samples {
         let transfer = instance.tail - findings.peers.absent.later_by(first.instance);
         of_kind.transfer += transfer.max(0.0) * counted().count() as f64;
     }
-    // Sums over the ranks that have any, divided by these, are a mean rank's.
-    let has_parts = |rank: &usize| is_of(*rank) && !run.ranks[*rank].events.is_empty();
-    let ranks = (0..run.ranks.len()).filter(has_parts).count().max(1) as f64;
+    // Sums over the ranks that have any in the step, divided by these, are a mean rank's.
+    let mut with_parts: BTreeMap<i32, f64> = BTreeMap::new();
+    for rank in (0..run.ranks.len()).filter(|rank| is_of(*rank)) {
+        let events = &run.events[run.ranks[rank].events.clone()];
+        let steps: BTreeSet<i32> =
+            events.chunk_by(|a, b| a.step == b.step).map(|of_step| of_step[0].step).collect();
+        steps.into_iter().for_each(|step| *with_parts.entry(step).or_default() += 1.0);
+    }
     for ((role, kind, step), it) in of_kinds {
+        let ranks = with_parts.get(&step).copied().unwrap_or(1.0);
         add(Subject::Waiting(role, kind), step, it.waiting / ranks);
         add(Subject::Transfer(role, kind), step, it.transfer / ranks);
     }
