@@ -1,13 +1,12 @@
 //! A look at the folder of a rank that a framework's profiler wrote.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::collected::options_of;
 use super::found::Found;
-use super::{Format, Outputs, Whole, metadata, name_of, raw};
+use super::{Declared, Format, Outputs, Whole, metadata, name_of, raw};
 use crate::database;
 use crate::error::{Loss, LossReason};
 
@@ -74,7 +73,7 @@ pub fn look_at(folder: &Path, depth: Depth) -> Found {
     said.push(rank_in(&name));
     found.take_rank(said);
     if let Some(timeline) = &mut found.outputs.timeline {
-        timeline.declared = found.groups.keys().copied().collect();
+        timeline.declared = Declared::of(&found.groups, found.rank);
     }
     if found.outputs.has_only_a_timeline() {
         found.outputs.whole = found.outputs.timeline.take();
@@ -153,7 +152,7 @@ fn outputs_of(folder: &Path) -> (Outputs, Option<u32>) {
             ("communication_matrix.json", _) => &mut outputs.matrix,
             ("step_trace_time.csv", _) => &mut outputs.steps,
             ("trace_view.json", _) => {
-                let declared = BTreeSet::new();
+                let declared = Declared::default();
                 let path = entry.path();
                 outputs.timeline = Some(Whole { path, device: None, format: Format::Timeline, declared });
                 continue;

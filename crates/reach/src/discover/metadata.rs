@@ -1,7 +1,7 @@
 //! The metadata that profilers leave: groups of ranks, the sizes of parallelism, and the number by which the
 //! vendor's tools name a group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -22,6 +22,33 @@ impl Group {
     /// Whether nothing names it: PyTorch's own words for groups without a name tell nothing either.
     pub fn is_nameless(&self) -> bool {
         matches!(self.name.as_str(), "" | "undefined" | "default_pg")
+    }
+}
+
+/// The groups that a rank's profile declares, by which its collectives are told apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declared {
+    /// Their keys.
+    pub keys: BTreeSet<u64>,
+    /// Those that the rank is in, by their names and sizes; `None` where several have one.
+    named: BTreeMap<(String, u32), Option<u64>>,
+}
+
+impl Declared {
+    /// The groups of a profile, of a rank if that is known.
+    pub fn of(groups: &BTreeMap<u64, Group>, rank: Option<u32>) -> Self {
+        let mut named: BTreeMap<(String, u32), Option<u64>> = BTreeMap::new();
+        let is_in = |group: &Group| rank.is_none_or(|rank| group.ranks.contains(&rank));
+        for (key, group) in groups.iter().filter(|(_, group)| is_in(group)) {
+            let size = group.ranks.len() as u32;
+            named.entry((group.id.clone(), size)).and_modify(|known| *known = None).or_insert(Some(*key));
+        }
+        Self { keys: groups.keys().copied().collect(), named }
+    }
+
+    /// The key of the rank's group of a name and size, if it is in one such.
+    pub fn key_of(&self, name: &str, size: u32) -> Option<u64> {
+        self.named.get(&(name.to_owned(), size)).copied().flatten()
     }
 }
 

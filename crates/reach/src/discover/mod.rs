@@ -30,7 +30,7 @@ use crate::error::{Loss, LossReason, ReachError};
 pub use cluster_results::{OfRank, Results, Rows};
 use collection::Depth;
 use found::Found;
-pub use metadata::{Group, Role, group_key, key_of_named, key_of_text, number as small_number};
+pub use metadata::{Declared, Group, Role, group_key, key_of_named, key_of_text, number as small_number};
 use search::Place;
 
 /// A rank's results in a folder.
@@ -102,8 +102,8 @@ pub struct Whole {
     pub device: Option<u32>,
     /// Its form.
     pub format: Format,
-    /// The keys of the groups whose members it declares.
-    pub declared: BTreeSet<u64>,
+    /// The groups whose members it declares.
+    pub declared: Declared,
 }
 
 /// The files of a collection that are read.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::collection::{rank_in, take_metadata};
 use super::found::Found;
-use super::metadata::{Group, Role, key_of_named, number};
+use super::metadata::{Declared, Group, Role, key_of_named, number};
 use super::{Format, Whole, name_of};
 use crate::database::{self, each_row, text, whole};
 
@@ -96,7 +96,8 @@ fn split(found: &Found, devices: &BTreeMap<u32, Option<u32>>, format: Format) ->
 
 /// The profile of a rank, which is opened as a whole.
 fn whole_of(found: &Found, device: Option<u32>, format: Format) -> Whole {
-    Whole { path: found.folder.clone(), device, format, declared: found.groups.keys().copied().collect() }
+    let declared = Declared::of(&found.groups, found.rank);
+    Whole { path: found.folder.clone(), device, format, declared }
 }
 
 /// The rank of a timeline of PyTorch's.

@@ -1,12 +1,11 @@
 //! A look at raw directories: a rank for each device.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use opscope_cann::Profile;
 
 use super::found::Found;
-use super::{Format, Whole, name_of};
+use super::{Declared, Format, Whole, name_of};
 use crate::error::{Loss, LossReason};
 
 /// The ranks of a raw directory. Where the vendor's tool has made a database of one device, that is read.
@@ -64,7 +63,7 @@ fn ranks_of(profile: &Profile) -> Vec<Found> {
         found.outputs.database.clone_from(&database);
         if database.is_none() {
             let (path, device) = (profile.path.clone(), is_one_of_several.then(|| device.id()));
-            let whole = Whole { path, device, format: Format::Raw, declared: BTreeSet::new() };
+            let whole = Whole { path, device, format: Format::Raw, declared: Declared::default() };
             found.outputs.whole = Some(whole);
         }
         found

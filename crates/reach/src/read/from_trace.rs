@@ -16,7 +16,7 @@ use super::groups::{Described, key_of_lane};
 use super::operators::{Kind, Launch, OperatorKey, Ran, Work, is_kept};
 use super::{Recording, room};
 use crate::clocks::median;
-use crate::discover::{Collection, Format, Whole};
+use crate::discover::{Collection, Declared, Format, Whole};
 use crate::error::{Loss, LossReason};
 use crate::rows::{CollectiveRow, CollectiveType, StepRow, TaskSpan, sequence_of};
 
@@ -130,8 +130,8 @@ struct OfDevice<'t> {
     trace: &'t Trace,
     /// The device, where the profile has several.
     device: Option<u32>,
-    /// The keys of the groups whose members are declared.
-    declared: &'t BTreeSet<u64>,
+    /// The groups whose members are declared.
+    declared: &'t Declared,
     /// Whether its steps are those of a host, which is ahead of its device.
     are_steps_of_host: bool,
     /// Whether each stream is of the device.
@@ -245,15 +245,18 @@ impl<'t> OfDevice<'t> {
             let row = self.trace.tasks.get(task);
             let name = self.trace.strings.get(row.name);
             let lane = row.stream.and_then(|stream| self.group_of_stream(stream));
-            let of_vendor = lane.and_then(|group| key_of_lane(group, name, self.declared));
+            let of_vendor = lane.and_then(|group| key_of_lane(group, name, &self.declared.keys));
             let operator = row.operator.map(|id| {
-                described.entry(id.index() as u64).or_insert_with(|| Described::of(self.trace, id)).clone()
+                described
+                    .entry(id.index() as u64)
+                    .or_insert_with(|| Described::of(self.trace, id, self.declared))
+                    .clone()
             });
             let operator = operator.unwrap_or_default();
             // In a group of more than two, one untold pair would be taken for another.
             let is_untold_pair = of_vendor.is_none()
                 && operator.kind.is_between_two()
-                && !operator.is_pair_known(self.declared);
+                && !operator.is_pair_known(&self.declared.keys);
             let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
             let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.

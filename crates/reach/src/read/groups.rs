@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use opscope_trace::{OperatorId, Trace};
 use serde_json::Value;
 
-use crate::discover::{key_of_named, key_of_text};
+use crate::discover::{Declared, key_of_named, key_of_text};
 use crate::rows::CollectiveType;
 
 /// The key of the group of a lane of the vendor's timelines. The lane tells the group's number or name, or only its place
@@ -48,8 +48,9 @@ impl Described {
         self.size == 2 || self.peer.is_some() && self.group_key.is_some_and(|key| declared.contains(&key))
     }
 
-    /// The description that an operator's attributes are.
-    pub fn of(trace: &Trace, operator: OperatorId) -> Self {
+    /// The description that an operator's attributes are. Where they don't list the group's ranks, its name among the
+    /// groups that the profile declares tells it.
+    pub fn of(trace: &Trace, operator: OperatorId, declared: &Declared) -> Self {
         let row = trace.operators.get(operator);
         let attributes = row.attributes.map_or("", |text| trace.strings.get(text));
         let attributes: Value = serde_json::from_str(attributes).unwrap_or_default();
@@ -61,9 +62,10 @@ impl Described {
                 listed.filter_map(|number| number.trim().parse().ok()).collect()
             });
         let size = small("Group size");
-        let group_key = attributes.get("Process Group Name").and_then(Value::as_str).and_then(|name| {
-            let first = ranks.as_ref().and_then(|ranks| ranks.first().copied()).unwrap_or(0);
-            Some(key_of_named(name, first, size?))
+        let named = attributes.get("Process Group Name").and_then(Value::as_str).zip(size);
+        let group_key = named.map(|(name, size)| match ranks.as_ref().and_then(|ranks| ranks.first()) {
+            Some(first) => key_of_named(name, *first, size),
+            None => declared.key_of(name, size).unwrap_or_else(|| key_of_named(name, 0, size)),
         });
         // PyTorch names ranks of the run.
         let of_run = small("Dst Rank").or_else(|| small("Src Rank"));
