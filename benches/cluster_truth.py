@@ -3,7 +3,8 @@
 
     cargo build --release -p opscope
     python3 benches/cluster_truth.py [--program target/release/opscope] [--ranks 8,64,512] [--seeds 1-30]
-        [--format db|text|kineto] [--layouts usual|mixed] [--missing 1 | --missing any | --missing stage]
+        [--format db|text|kineto] [--layouts usual|mixed|few] [--missing 1 | --missing any | --missing stage]
+        [--steps 2] [--warm-up 1]
 
 Timelines of PyTorch's (kineto) tell no links, so there are no faults of links in those.
 
@@ -12,7 +13,10 @@ whether it has a fault or not, which then counts as named where the rank is name
 `stage`, only one stage of the pipeline was recorded, and nothing is asked but whether a healthy run is taken for one.
 What the others cost is judged by the truth about the whole.
 
-With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts.
+With mixed layouts, each seed has another number of ranks that share tensors, stages, and ranks that share experts. With
+layouts of few, all ranks share one thing only, tensors, stages or copies, so that ranks or groups have no peers.
+
+With --warm-up, the first step takes so many times as long on all ranks alike.
 
 For each number of ranks and each seed, `opscope sample cluster` makes a collection with up to five faults that the seed
 chooses, of random kinds, places and sizes, and `opscope cluster --json` is asked about it. A fault whose true saving is
@@ -83,6 +87,11 @@ def random_layout(chance, ranks):
     return {"tp": tensor, "pp": stages, "dp": copies, "ep": chance.choice([it for it in (1, 2, 4, 8) if copies % it == 0])}
 
 
+def layout_of_few(chance, ranks):
+    """A layout of so many ranks in which they share one thing only."""
+    return {"tp": 1, "pp": 1, "dp": 1, "ep": 1, chance.choice(["tp", "pp", "dp"]): ranks}
+
+
 def asked(program, words):
     """What the program prints."""
     answer = subprocess.run([program, *words], capture_output=True, text=True)
@@ -103,11 +112,12 @@ def not_recorded(chance, ranks, layout, faults, missing):
     return chance.sample([rank for rank in range(ranks) if rank not in busy], int(missing))
 
 
-def examined(program, folder, ranks, seed, faults, form, layout=None, missing=()):
+def examined(program, folder, ranks, seed, faults, form, layout=None, missing=(), steps=2, warm_up=1.0):
     """The truth about a collection, and what the program makes of it."""
     words = [word for fault in faults or ["none"] for word in ("--fault", fault)]
     words += [word for rank in missing for word in ("--damage", f"missing={rank}")]
     size = ["--layout", ",".join(f"{name}={count}" for name, count in layout.items())] if layout else ["--ranks", str(ranks)]
+    size += ["--steps", str(steps), "--warm-up", str(warm_up)]
     made = ["sample", "cluster", "-o", str(folder), *size, "--seed", str(seed), "--format", form]
     path = pathlib.Path(asked(program, [*made, *words, "--quiet"]).strip())
     try:
@@ -196,8 +206,10 @@ def main():
     arguments.add_argument("--ranks", default="8,64,512")
     arguments.add_argument("--seeds", default="1-30", help="the first and the last")
     arguments.add_argument("--format", default="db", choices=["db", "text", "kineto"])
-    arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed"])
+    arguments.add_argument("--layouts", default="usual", choices=["usual", "mixed", "few"])
     arguments.add_argument("--missing", default="0", help="how many ranks weren't recorded, or any, or stage")
+    arguments.add_argument("--steps", type=int, default=2)
+    arguments.add_argument("--warm-up", type=float, default=1.0, help="how many times as long the first step takes")
     chosen = arguments.parse_args()
     first, last = map(int, chosen.seeds.split("-"))
     causes = CAUSES_OF_KINETO if chosen.format == "kineto" else CAUSES
@@ -210,11 +222,13 @@ def main():
             usual = examined(chosen.program, folder, ranks, 0, [], chosen.format)[0]["layout"]
             for seed in range(first, last + 1):
                 chance = random.Random(f"{ranks} {seed}")
-                layout = usual if chosen.layouts == "usual" else random_layout(chance, ranks)
+                layouts = {"usual": lambda: usual, "mixed": lambda: random_layout(chance, ranks),
+                           "few": lambda: layout_of_few(chance, ranks)}
+                layout = layouts[chosen.layouts]()
                 faults = random_faults(chance, ranks, layout, chosen.format)
                 chance = random.Random(f"missing {ranks} {seed}")
                 missing = not_recorded(chance, ranks, layout, faults, chosen.missing)
-                about = [ranks, seed, faults, chosen.format, layout, missing]
+                about = [ranks, seed, faults, chosen.format, layout, missing, chosen.steps, chosen.warm_up]
                 mistakes = []
                 if chosen.missing != "stage":
                     mistakes = judged(*examined(chosen.program, folder, *about), count, causes, missing)

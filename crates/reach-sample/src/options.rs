@@ -23,6 +23,8 @@ pub struct Options {
     pub microbatches: usize,
     /// Steps that were recorded.
     pub steps: usize,
+    /// How many times as long everything takes in the first step, on all ranks alike.
+    pub warm_up: f64,
     /// The seed of durations and clocks.
     pub seed: u64,
     /// Faults of the cluster.
@@ -112,6 +114,7 @@ impl Options {
             layers: 4,
             microbatches: 4,
             steps: 2,
+            warm_up: 1.0,
             seed: 1,
             faults: default_faults(&layout),
             clocks: ClockErrors::default(),
@@ -153,6 +156,12 @@ impl Options {
             if !(1..=most).contains(&number) {
                 return Err(Error::Choice(format!("{number} {name}: there can be 1 to {most}")));
             }
+        }
+        if !(1.0..=100.0).contains(&self.warm_up) {
+            return Err(Error::Choice(format!(
+                "{} times as long in the first step: there can be 1 to 100",
+                self.warm_up
+            )));
         }
         let layers = self.steps * self.microbatches * self.layers;
         if layers > MOST_LAYERS {

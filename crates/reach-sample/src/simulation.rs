@@ -71,6 +71,8 @@ struct Cluster<'a> {
     numbers: Vec<(Group, Vec<u32>)>,
     transfers_between_stages: u32,
     current_step: u32,
+    /// How many times as long everything takes in this step.
+    pace: f64,
     recording: Recording,
     /// By place in the stage.
     starts: Vec<f64>,
@@ -125,6 +127,7 @@ impl<'a> Cluster<'a> {
             numbers: kinds.map(|group| (group, vec![0; layout.pipeline])).to_vec(),
             transfers_between_stages: 0,
             current_step: 0,
+            pace: 1.0,
             recording,
             starts: vec![0.0; layout.stage_ranks()],
             last_start: Vec::new(),
@@ -139,14 +142,15 @@ impl<'a> Cluster<'a> {
 
     fn step(&mut self, step: u32) {
         self.current_step = step;
+        self.pace = if step == FIRST_STEP { self.options.warm_up } else { 1.0 };
         let begin = self.now.clone();
         for rank in 0..self.now.len() {
-            self.now[rank] += 350_000.0;
+            self.now[rank] += 350_000.0 * self.pace;
             self.background[rank] = self.now[rank];
         }
         for fault in self.faults {
             if let Fault::LateInput { rank, microseconds } = *fault {
-                self.now[rank] += microseconds * 1_000.0;
+                self.now[rank] += microseconds * 1_000.0 * self.pace;
             }
         }
         let ready = self.now.clone();
@@ -208,8 +212,8 @@ impl<'a> Cluster<'a> {
                 let noise = exponential(0.01 * self.random.normal());
                 let gap = 1_200.0 + 400.0 * self.random.uniform() + self.held_up[rank];
                 let tokens = if kernel.is_by_tokens() { self.tokens[rank] } else { 1.0 };
-                let start = self.now[rank] + gap;
-                let end = start + usual * self.speed[rank] * noise * tokens;
+                let start = self.now[rank] + gap * self.pace;
+                let end = start + usual * self.speed[rank] * noise * tokens * self.pace;
                 self.now[rank] = end;
                 self.keep(rank, Moment { operation, noise: 1.0, start, begin: start, end });
             }
@@ -221,8 +225,8 @@ impl<'a> Cluster<'a> {
             let Fault::AiCpu { rank, microseconds } = *fault else { continue };
             if self.layout.stage(rank) == stage {
                 let operation = self.note(stage, Work::Compute { kernel: &ON_AI_CPU, backward });
-                let start = self.now[rank] + 3_000.0;
-                let end = start + microseconds * 1_000.0;
+                let start = self.now[rank] + 3_000.0 * self.pace;
+                let end = start + microseconds * 1_000.0 * self.pace;
                 self.now[rank] = end;
                 self.keep(rank, Moment { operation, noise: 1.0, start, begin: start, end });
             }
@@ -259,7 +263,7 @@ impl<'a> Cluster<'a> {
         for (place, rank) in ranks.enumerate() {
             let own = self.layout.group_of(group, place);
             let (start, begin) = (self.starts[place], self.last_start[own]);
-            let noise = exponential(self.noise[own] / count as f64);
+            let noise = exponential(self.noise[own] / count as f64) * self.pace;
             let speed = self.slowest[kind].1[stage * groups + own];
             let end = begin + 12_000.0 + link / speed * noise + 600.0 * self.random.uniform();
             if in_background {
@@ -283,12 +287,13 @@ impl<'a> Cluster<'a> {
         let receives = self.note(target, side(Transfer::Receive, source));
         for (from, to) in self.stage(source).zip(self.stage(target)) {
             let begin = self.now[from].max(self.now[to]) + 900.0;
-            let end = begin + 15_000.0 + ACTIVATION / bandwidth(self.options, self.faults, from, to);
+            let link = ACTIVATION / bandwidth(self.options, self.faults, from, to);
+            let end = begin + (15_000.0 + link) * self.pace;
             for (rank, operation) in [(from, sends), (to, receives)] {
                 let start = self.now[rank] + 900.0;
                 let end = end + 300.0 * self.random.uniform();
                 self.now[rank] = end;
-                self.keep(rank, Moment { operation, noise: 1.0, start, begin, end });
+                self.keep(rank, Moment { operation, noise: self.pace, start, begin, end });
             }
         }
     }
@@ -357,6 +362,23 @@ mod tests {
             for moment in moments {
                 assert!(moment.start <= moment.begin && moment.begin < moment.end, "{rank}: {moment:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_first_step_that_is_longer_for_everybody_leaves_the_others_as_they_are() {
+        let lengths = |warm_up: f64| {
+            let options = Options { steps: 3, warm_up, ..options(8) };
+            let run = simulate(&options, &[], 0..8);
+            run.steps
+                .into_iter()
+                .map(|of_rank| of_rank.iter().map(|it| it.end - it.begin).collect())
+                .collect::<Vec<Vec<f64>>>()
+        };
+        for (usual, longer) in lengths(1.0).iter().zip(lengths(1.8)) {
+            let times: Vec<f64> = usual.iter().zip(longer).map(|(usual, longer)| longer / usual).collect();
+            assert!((times[0] - 1.8).abs() < 0.05, "{times:?}");
+            assert!(times[1..].iter().all(|it| (it - 1.0).abs() < 0.05), "{times:?}");
         }
     }
 

@@ -91,6 +91,7 @@ impl Truth {
             "layers": options.layers,
             "microbatches": options.microbatches,
             "steps": options.steps,
+            "warm_up": options.warm_up,
             "seed": options.seed,
             "faults": faults,
             "costs": {

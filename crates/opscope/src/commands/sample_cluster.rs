@@ -65,6 +65,10 @@ pub struct Arguments {
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
 
+    /// How many times as long the first step takes, on all ranks alike
+    #[arg(long, default_value_t = 1.0, value_name = "TIMES")]
+    warm_up: f64,
+
     /// How many layers a stage of the pipeline has
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     layers: u32,
@@ -184,6 +188,7 @@ impl Arguments {
             layers: self.layers as usize,
             microbatches: self.microbatches as usize,
             steps: self.steps as usize,
+            warm_up: self.warm_up,
             seed: self.seed,
             faults,
             clocks: match self.clocks {
