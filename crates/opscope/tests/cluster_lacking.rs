@@ -294,50 +294,84 @@ fn profile_of(place: &Place, run: &str, rank: u32) -> rusqlite::Connection {
     rusqlite::Connection::open(outputs.join(format!("ascend_pytorch_profiler_{rank}.db"))).unwrap()
 }
 
-/// Makes all that happens in a step take half as long again, on all ranks alike.
-fn lengthen(place: &Place, run: &str, ranks: u32, step: i64) {
-    let profiles: Vec<rusqlite::Connection> = (0..ranks).map(|rank| profile_of(place, run, rank)).collect();
-    let end = |profile: &rusqlite::Connection, what: &str| -> i64 {
-        let query = format!("SELECT {what} FROM STEP_TIME WHERE id = {step}");
-        profile.query_row(&query, [], |row| row.get(0)).unwrap()
-    };
-    let from = profiles.iter().map(|profile| end(profile, "startNs")).max().unwrap();
-    let until = profiles.iter().map(|profile| end(profile, "endNs")).max().unwrap();
-    let moved = |time: &str| {
-        format!(
-            "{time} = {time} + CASE WHEN {time} <= {from} THEN 0 WHEN {time} <= {until} \
-             THEN ({time} - {from}) / 2 ELSE {} END",
-            (until - from) / 2
-        )
-    };
-    for profile in &profiles {
-        for table in ["TASK", "COMMUNICATION_OP", "CANN_API", "STEP_TIME"] {
-            let set = format!("UPDATE {table} SET {}, {}", moved("startNs"), moved("endNs"));
-            assert!(profile.execute(&set, []).unwrap() > 0, "{table}");
-        }
+#[test]
+fn a_first_step_that_is_longer_for_everybody_makes_no_rank_and_no_group_slow() {
+    let place = Place::new();
+    let many = [(16, "tp=2,pp=1,dp=8,ep=1"), (8, "tp=2,pp=4,dp=1,ep=1"), (8, "tp=4,pp=1,dp=2,ep=1")];
+    let few = [(4, "tp=4,pp=1,dp=1,ep=1"), (4, "tp=1,pp=4,dp=1,ep=1"), (2, "tp=1,pp=1,dp=2,ep=1")];
+    for ((ranks, layout), form) in many.into_iter().chain(few).flat_map(|it| [(it, "db"), (it, "kineto")]) {
+        let count = ranks.to_string();
+        let words = ["--layout", layout, "--devices-per-host", &count, "--steps", "4", "--fault", "none"];
+        let lost = |warm_up: &str| {
+            let name = format!("{layout} {form} {warm_up}");
+            let words = [&words[..], &["--warm-up", warm_up]].concat();
+            let run = made_so(&place, &name, "5", form, &words);
+            if form == "db" {
+                (0..ranks).for_each(|rank| drop(profile_of(&place, &run, rank)));
+            }
+            let answer = place.done(&["cluster", &run, "--json"]).json();
+            assert_eq!(answer["suspects"], serde_json::json!([]), "{name}: {answer:#}");
+            let length = |name: &str| answer[name].as_f64().unwrap();
+            1.0 - length("reachable_ns") / length("step_ns")
+        };
+        let (usual, longer) = (lost("1"), lost("1.8"));
+        assert!((longer - usual).abs() < 0.02, "{layout}: {usual} of a step, and {longer} with a longer one");
+    }
+}
+
+/// Changes the events of each rank's timeline of PyTorch's.
+fn change_events(place: &Place, run: &str, change: impl Fn(u32, &mut Vec<Value>)) {
+    for path in std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path()) {
+        let mut timeline: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let rank = timeline["distributedInfo"]["rank"].as_u64().unwrap() as u32;
+        change(rank, timeline["traceEvents"].as_array_mut().unwrap());
+        std::fs::write(&path, timeline.to_string()).unwrap();
     }
 }
 
 #[test]
-fn a_step_that_is_longer_for_everybody_makes_no_group_slow() {
+fn transfers_of_ranks_that_lack_steps_are_neither_faster_nor_slower() {
     let place = Place::new();
-    let layouts = [(16, "tp=2,pp=1,dp=8,ep=1"), (8, "tp=2,pp=4,dp=1,ep=1"), (8, "tp=4,pp=1,dp=2,ep=1")];
-    for (ranks, layout) in layouts {
-        let count = ranks.to_string();
-        let words = ["--layout", layout, "--devices-per-host", &count, "--steps", "4"];
-        let healthy = [&words[..], &["--fault", "none"]].concat();
-        let run = made_so(&place, layout, "5", "db", &healthy);
-        let lost = |run: &str| {
-            let answer = place.done(&["cluster", run, "--json"]).json();
-            assert_eq!(answer["suspects"], serde_json::json!([]), "{layout}: {answer:#}");
-            let length = |name: &str| answer[name].as_f64().unwrap();
-            1.0 - length("reachable_ns") / length("step_ns")
-        };
-        let usual = lost(&run);
-        lengthen(&place, &run, ranks, 10);
-        let longer = lost(&run);
-        assert!((longer - usual).abs() < 0.02, "{layout}: {usual} of a step, and {longer} with a longer one");
+    let words = ["--ranks", "8", "--steps", "6", "--fault", "none"];
+    let [whole, lacking] = ["whole", "lacking"].map(|name| made_so(&place, name, "3", "kineto", &words));
+    // Of one rank two steps weren't recorded.
+    change_events(&place, &lacking, |rank, events| {
+        let time = |event: &Value| event["ts"].as_f64().unwrap();
+        let named = |event: &&Value| event["name"].as_str().is_some_and(|it| it.starts_with("ProfilerStep#"));
+        let mut begins: Vec<f64> = events.iter().filter(named).map(time).collect();
+        begins.sort_by(f64::total_cmp);
+        assert_eq!(begins.len(), 6);
+        events.retain(|event| rank != 3 || time(event) < begins[4]);
+    });
+    let told = |run: &str| place.done(&["cluster", "comm", run, "--json"]).json();
+    let (of_whole, of_lacking) = (told(&whole), told(&lacking));
+    let rows = |told: &Value| told["collectives"].as_array().unwrap().clone();
+    assert_eq!(rows(&of_whole).len(), rows(&of_lacking).len());
+    for (whole, lacking) in rows(&of_whole).iter().zip(rows(&of_lacking)) {
+        let times = lacking["transfer_ns"].as_f64().unwrap() / whole["transfer_ns"].as_f64().unwrap();
+        assert!((times - 1.0).abs() < 0.02, "{times} times: {whole:#} {lacking:#}");
     }
+    let answer = place.done(&["cluster", "compare", &whole, &lacking, "--json"]).json();
+    let transfers = answer["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "transfer");
+    assert!(transfers.clone().count() > 2, "{answer:#}");
+    for row in transfers {
+        assert_eq!(row["verdict"], "within_noise", "{row:#}");
+    }
+}
+
+#[test]
+fn groups_whose_kernels_list_no_ranks_are_those_that_the_profile_declares() {
+    let place = Place::new();
+    let words = ["--ranks", "8", "--steps", "4", "--fault", "ai-cpu=3:2ms"];
+    let [whole, unlisted] = ["whole", "unlisted"].map(|name| made_so(&place, name, "3", "kineto", &words));
+    change_events(&place, &unlisted, |_, events| {
+        let args = events.iter_mut().filter_map(|event| event["args"].as_object_mut());
+        let removed = args.filter_map(|args| args.remove("Process Group Ranks")).count();
+        assert!(removed > 10, "{removed} kernels listed their groups' ranks");
+    });
+    let (expected, found) = (told(&place, &whole), told(&place, &unlisted));
+    assert_eq!(expected.0.len(), 1, "{expected:?}");
+    assert_eq!(found, expected);
 }
 
 #[test]

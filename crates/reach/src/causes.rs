@@ -11,7 +11,7 @@ use crate::links::{self, SlowLink, ToUnrecorded};
 use crate::peers::Peers;
 use crate::read::{Call, OperatorKey, Operators, is_of_experts};
 use crate::rows::{CollectiveType, Transport};
-use crate::run::{Event, Rank, Run, RunGroup};
+use crate::run::{Event, Instance, Rank, Run, RunGroup};
 use crate::suspects::{Suspect, Unrecorded, Who, excess_of_rank, waits_for_absent};
 
 /// A reason, with its figures. Times are nanoseconds a step.
@@ -109,6 +109,8 @@ pub enum Cause {
         ranks: Vec<u32>,
         /// Its use.
         role: &'static str,
+        /// Whether no other group has that use: its transfers are beside those of its own other steps alone.
+        is_alone: bool,
     },
     /// All transfers of a group that lacks a rank take the same multiple of what is typical, as over a slow link.
     SlowLinkNotRecorded {
@@ -227,8 +229,10 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
         Who::Group(group) => {
-            let group = &run.groups[*group as usize];
-            let cause = Cause::SlowGroup { ranks: group.ranks.clone(), role: group.role.name() };
+            let RunGroup { ranks, role, .. } = &run.groups[*group as usize];
+            let is_alike = |it: &Instance| it.group != *group && run.groups[it.group as usize].role == *role;
+            let is_alone = !run.instances.iter().any(is_alike);
+            let cause = Cause::SlowGroup { ranks: ranks.clone(), role: role.name(), is_alone };
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
         Who::Unrecorded(it) => {

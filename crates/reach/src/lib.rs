@@ -82,6 +82,7 @@ mod slots;
 mod slow_classes;
 mod slow_groups;
 mod step_lengths;
+mod step_stretch;
 mod steps_of_others;
 mod strangers;
 mod summary;

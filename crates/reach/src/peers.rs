@@ -17,7 +17,8 @@ use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
 use crate::slots::Slots;
 use crate::slow_groups;
-use crate::typical::{FEWEST, typical};
+use crate::step_stretch::{StepStretch, least};
+use crate::typical::{FEWEST, of_enough};
 use crate::typical_transfers::TypicalTransfers;
 use crate::typical_work::{self, TypicalWork};
 
@@ -28,6 +29,8 @@ pub struct Peers {
     pub class: Vec<u32>,
     /// How many ranks each class has.
     pub sizes: Vec<u32>,
+    /// By how much each step is longer for everybody.
+    pub stretch: StepStretch,
     /// The slot of each event.
     pub slot: Column<u32>,
     /// The ordinal of each event among those of its use and type in its step.
@@ -58,19 +61,20 @@ pub struct Peers {
 pub fn find(run: &mut Run) -> Peers {
     let (class, classes) = classes(run);
     let sizes = classes.iter().map(|class| class.size).collect();
-    let mut peers = Peers { class, sizes, ..Peers::default() };
+    let stretch = StepStretch::of(run);
+    let mut peers = Peers { class, sizes, stretch, ..Peers::default() };
     let kin = assign_slots(run, &classes, &mut peers);
     let slots = Slots { own: &peers.slot, kin: &kin };
     Usual::of_peers(run, slots).correct(run, slots);
-    peers.own = typical_by_step(run, &peers.class, |rank| rank.own_times().collect());
+    peers.own = typical_by_step(run, &peers, |rank| rank.own_times().collect());
     let beyond;
-    (peers.work, beyond) = typical_work::find(run, slots, &peers.own);
+    (peers.work, beyond) = typical_work::find(run, slots, &peers.own, &peers.stretch);
     peers.also = Also::find(run, slots, &peers.work.segment, &beyond);
-    peers.finish = typical_by_step(run, &peers.class, |rank| {
+    peers.finish = typical_by_step(run, &peers, |rank| {
         rank.finishes.iter().map(|finish| (finish.step, finish.segment_ns as f64)).collect()
     });
     let classes = tail_classes(run, &peers.occurrence);
-    peers.tail = typical_tails(run, &classes);
+    peers.tail = typical_tails(run, &classes, &peers.stretch);
     let compared = compare(run);
     peers.slow_links = slow_links(run, &compared);
     peers.slow_uses = slow_uses(&compared);
@@ -149,18 +153,23 @@ fn assign_slots(run: &Run, classes: &[Class], peers: &mut Peers) -> Column<u32> 
 }
 
 /// The typical values of each rank's steps, in the order in which `values` gives them with their steps.
-fn typical_by_step(run: &Run, class: &[u32], values: impl Fn(&Rank) -> Vec<(i32, f64)>) -> Vec<Vec<f64>> {
+fn typical_by_step(run: &Run, peers: &Peers, values: impl Fn(&Rank) -> Vec<(i32, f64)>) -> Vec<Vec<f64>> {
+    let Peers { class, stretch, .. } = peers;
     let mut of_steps: BTreeMap<(u32, i32), Vec<f64>> = BTreeMap::new();
-    let mut least: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut of_classes: BTreeMap<u32, f64> = BTreeMap::new();
     for (rank, class) in run.ranks.iter().zip(class) {
-        for (step, value) in values(rank) {
+        let values = values(rank);
+        let of_class = of_classes.entry(*class).or_insert(f64::MAX);
+        *of_class = of_class.min(least(values.iter().map(|(step, value)| (*value, stretch.at(*step)))));
+        for (step, value) in values {
             of_steps.entry((*class, step)).or_default().push(value);
-            let least = least.entry(*class).or_insert(f64::MAX);
-            *least = least.min(value);
         }
     }
-    let typical: BTreeMap<(u32, i32), f64> =
-        of_steps.into_iter().map(|(key, mut values)| (key, typical(&mut values, least[&key.0]))).collect();
+    let of_step = |(key, mut values): ((u32, i32), Vec<f64>)| {
+        let of_few = || of_classes[&key.0] * stretch.at(key.1);
+        (key, of_enough(&mut values).unwrap_or_else(of_few))
+    };
+    let typical: BTreeMap<(u32, i32), f64> = of_steps.into_iter().map(of_step).collect();
     let of_rank = |(rank, class): (&Rank, &u32)| {
         values(rank).into_iter().map(|(step, _)| typical[&(*class, step)]).collect()
     };
@@ -230,8 +239,9 @@ fn take_sizes_of_alike(run: &Run, occurrence: &[u32], classes: &mut Column<TailC
 /// The typical transfer of each instance. Where a rank wasn't recorded, waiting for it looks like a longer transfer, so
 /// that only those count of which all were, if there are any of the same kind: on as many hosts as it may be, else on more, or
 /// on fewer.
-fn typical_tails(run: &Run, classes: &[TailClass]) -> Column<f64> {
-    let typical = |is_whole: bool| TypicalTransfers::of(run, classes, |it| it.is_complete() == is_whole);
+fn typical_tails(run: &Run, classes: &[TailClass], stretch: &StepStretch) -> Column<f64> {
+    let typical =
+        |is_whole: bool| TypicalTransfers::of(run, classes, stretch, |it| it.is_complete() == is_whole);
     let (whole, all) = (typical(true), typical(false));
     let on = |(role, kind, size, members, _): TailClass, hosts: usize| (role, kind, size, members, hosts);
     let of_class = |(class, instance): (&TailClass, &Instance)| {

@@ -32,7 +32,7 @@ pub fn spread(
     if spread.left.is_empty() || stop.is_wanted() {
         return;
     }
-    let raised = typical_work::raised(run, &peers.slot, &peers.work.is_alike, &spread.changes());
+    let raised = typical_work::raised(run, peers, &spread.changes());
     trial.balance(spread.left, raised);
     let mut suspects: Vec<Suspect> = told.iter().map(|(suspect, _)| suspect.clone()).collect();
     trial.judge(&mut suspects);

@@ -3,7 +3,7 @@
 //! A step may be longer for everybody, as the first one of a program is, or one for which the fabric has less to spare.
 //! No group lags behind its like then, so that transfers are compared with those of the same step, where enough groups
 //! have such. Of few groups, the typical transfer of all steps is stretched by as much as nearly all groups' transfers
-//! are in that step.
+//! are in that step; where the run has few groups of any kind, by as much as the ranks' own work is.
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
@@ -11,6 +11,7 @@ use std::ops::RangeBounds;
 use crate::clocks::median;
 use crate::peers::TailClass;
 use crate::run::{Instance, Run};
+use crate::step_stretch::{StepStretch, lower_quartile};
 use crate::typical::FEWEST;
 
 /// Typical lengths of transfers, in nanoseconds.
@@ -18,6 +19,8 @@ pub struct TypicalTransfers {
     classes: BTreeMap<TailClass, OfClass>,
     /// By step, how many times as long nearly all groups' transfers are as they are in most steps.
     stretch: BTreeMap<i32, f64>,
+    /// That of the ranks' own work, of steps of which few groups have transfers.
+    of_work: StepStretch,
 }
 
 /// The typical lengths of one class.
@@ -37,7 +40,12 @@ struct Transfer {
 
 impl TypicalTransfers {
     /// The typical transfers of the instances that count. `classes` has the class of each instance.
-    pub fn of(run: &Run, classes: &[TailClass], counts: impl Fn(&Instance) -> bool) -> Self {
+    pub fn of(
+        run: &Run,
+        classes: &[TailClass],
+        of_work: &StepStretch,
+        counts: impl Fn(&Instance) -> bool,
+    ) -> Self {
         let counted = || run.instances.iter().zip(classes).filter(|(instance, _)| counts(instance));
         let mut transfers: BTreeMap<TailClass, Vec<Transfer>> = BTreeMap::new();
         for (instance, class) in counted() {
@@ -51,7 +59,7 @@ impl TypicalTransfers {
             let of_step = ratios.entry(run.first_of(instance).step).or_default();
             of_step.entry(instance.group).or_default().push(instance.tail / classes[class].usual);
         }
-        Self { classes, stretch: stretch(ratios) }
+        Self { classes, stretch: stretch(ratios), of_work: of_work.clone() }
     }
 
     /// The typical length of a class in a step.
@@ -69,7 +77,8 @@ impl TypicalTransfers {
     }
 
     fn in_step(&self, class: &OfClass, step: i32) -> f64 {
-        let stretched = || class.usual * self.stretch.get(&step).copied().unwrap_or(1.0);
+        let stretched =
+            || class.usual * self.stretch.get(&step).copied().unwrap_or_else(|| self.of_work.at(step));
         class.of_steps.get(&step).copied().unwrap_or_else(stretched)
     }
 }
@@ -83,12 +92,11 @@ impl OfClass {
         });
         let of_steps = of_steps.collect();
         let mut all = tails(&transfers);
-        let middle = median(&mut all);
         let mut groups: Vec<u32> = transfers.iter().map(|transfer| transfer.group).collect();
         groups.sort_unstable();
         groups.dedup();
         // Of one or two groups half may be slow: the quicker quarter is what the link can do.
-        let usual = if groups.len() < FEWEST { all[all.len() / 4] } else { middle };
+        let usual = if groups.len() < FEWEST { lower_quartile(&mut all) } else { median(&mut all) };
         Self { usual, of_steps }
     }
 }
@@ -102,10 +110,9 @@ fn tails(transfers: &[Transfer]) -> Vec<f64> {
 fn stretch(ratios: BTreeMap<i32, BTreeMap<u32, Vec<f64>>>) -> BTreeMap<i32, f64> {
     let of_step = |(step, groups): (i32, BTreeMap<u32, Vec<f64>>)| {
         let mut groups: Vec<f64> = groups.into_values().map(|mut ratios| median(&mut ratios)).collect();
-        groups.sort_unstable_by(f64::total_cmp);
-        let of_most = groups.get(groups.len() / 4).copied().filter(|_| groups.len() >= FEWEST)?;
+        let of_most = lower_quartile(&mut groups);
         // Groups whose transfers take no time tell nothing of the others.
-        (of_most > 0.0).then_some((step, of_most))
+        (groups.len() >= FEWEST && of_most > 0.0).then_some((step, of_most))
     };
     let mut found: BTreeMap<i32, f64> = ratios.into_iter().filter_map(of_step).collect();
     let usual = median(&mut found.values().copied().collect::<Vec<f64>>());

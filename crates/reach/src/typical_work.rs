@@ -13,10 +13,12 @@ use std::ops::Range;
 use opscope_columns::Column;
 use opscope_trace::{NumberMap, NumberSet};
 
+use crate::peers::Peers;
 use crate::replay::Raised;
 use crate::run::Run;
 use crate::slots::{Place, Slots};
-use crate::typical::{least, typical};
+use crate::step_stretch::{StepStretch, least};
+use crate::typical::of_enough;
 
 /// The typical work before each event.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +30,7 @@ pub struct TypicalWork {
 }
 
 /// The typical work before each event. `own` is the typical time of each rank's own in each of its steps.
-pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Beyond) {
+pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>], stretch: &StepStretch) -> (TypicalWork, Beyond) {
     // Of work that isn't known nothing is typical.
     let is_known = |index: &u32| !run.events[*index as usize].is_after_gap;
     let mut order: Column<u32> = (0..run.events.len() as u32).filter(is_known).collect();
@@ -39,7 +41,7 @@ pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Beyo
         is_alike: repeat_n(false, count).collect(),
     };
     for of_slot in order.chunk_by(|a, b| slots.own[*a as usize] == slots.own[*b as usize]) {
-        compare(run, slots, of_slot, &mut work);
+        compare(run, slots, of_slot, stretch, &mut work);
     }
     let mut beyond = Beyond::default();
     for (rank, own) in own.iter().enumerate() {
@@ -51,10 +53,9 @@ pub fn find(run: &Run, slots: Slots<'_>, own: &[Vec<f64>]) -> (TypicalWork, Beyo
 
 /// Finds what is typical in a slot, whose events come in the order of steps. Work after one predecessor isn't comparable
 /// with work after another: where most events of a step come after the same, they are compared with one another.
-fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) {
+fn compare(run: &Run, slots: Slots<'_>, events: &[u32], stretch: &StepStretch, work: &mut TypicalWork) {
     let event = |index: &u32| &run.events[*index as usize];
-    let segments =
-        |events: &[u32]| -> Vec<f64> { events.iter().map(|it| event(it).segment_ns as f64).collect() };
+    let segment = |index: &u32| event(index).segment_ns as f64;
     let is_of_one_step = |a: &u32, b: &u32| event(a).step == event(b).step;
     let is_of_one_rank =
         |events: &[u32]| events.windows(2).all(|pair| event(&pair[0]).rank == event(&pair[1]).rank);
@@ -69,14 +70,16 @@ fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) 
         alike.entry(after).or_default().push(*index);
     }
     for alike in alike.into_values().filter(|alike| has_no_peers || !is_of_one_rank(alike)) {
-        let least = least(&segments(&alike));
+        let stretch = |index: &u32| stretch.before(run, event(index));
+        let least = least(alike.iter().map(|index| (segment(index), stretch(index))));
         for of_step in alike.chunk_by(is_of_one_step) {
-            if 2 * of_step.len() < counts[&event(&of_step[0]).step] {
+            let step = event(&of_step[0]).step;
+            if 2 * of_step.len() < counts[&step] {
                 continue;
             }
-            let typical = typical(&mut segments(of_step), least);
+            let of_peers = of_enough(&mut of_step.iter().map(segment).collect::<Vec<f64>>());
             for index in of_step {
-                work.segment[*index as usize] = typical;
+                work.segment[*index as usize] = of_peers.unwrap_or_else(|| least * stretch(index));
                 work.is_alike[*index as usize] = true;
             }
         }
@@ -84,8 +87,9 @@ fn compare(run: &Run, slots: Slots<'_>, events: &[u32], work: &mut TypicalWork) 
 }
 
 /// By how much longer typical work would be, by slot and step, if the work before some events were by so many nanoseconds
-/// longer. `slot` has each event's, `is_alike` whether its work is comparable.
-pub fn raised(run: &Run, slot: &[u32], is_alike: &[bool], changes: &NumberMap<u32, f64>) -> Raised {
+/// longer.
+pub fn raised(run: &Run, peers: &Peers, changes: &NumberMap<u32, f64>) -> Raised {
+    let (slot, is_alike, stretch) = (&peers.slot, &peers.work.is_alike, &peers.stretch);
     let changed: NumberSet<u32> = changes.keys().map(|index| slot[*index as usize]).collect();
     let place = |index: &u32| (slot[*index as usize], run.events[*index as usize].step);
     let counts = |index: &u32| is_alike[*index as usize] && changed.contains(&slot[*index as usize]);
@@ -98,10 +102,14 @@ pub fn raised(run: &Run, slot: &[u32], is_alike: &[bool], changes: &NumberMap<u3
         let lengths = |events: &[u32]| -> [Vec<f64>; 2] {
             [events.iter().map(measured).collect(), events.iter().map(otherwise).collect()]
         };
-        let least = lengths(of_slot).map(|lengths| least(&lengths));
+        let stretch = |index: &u32| stretch.before(run, &run.events[*index as usize]);
+        let least =
+            lengths(of_slot).map(|lengths| least(lengths.into_iter().zip(of_slot.iter().map(stretch))));
         for of_step in of_slot.chunk_by(|a, b| place(a) == place(b)) {
             let [mut before, mut after] = lengths(of_step);
-            let raise = typical(&mut after, least[1]) - typical(&mut before, least[0]);
+            let of_few = |least: f64| least * stretch(&of_step[0]);
+            let before = of_enough(&mut before).unwrap_or_else(|| of_few(least[0]));
+            let raise = of_enough(&mut after).unwrap_or_else(|| of_few(least[1])) - before;
             raised.insert(place(&of_step[0]), raise);
         }
     }

@@ -83,7 +83,13 @@ pub fn of_cause(cause: &Cause) -> String {
             let slows = slows.join(", ");
             say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} that uses it")
         }
-        Cause::SlowGroup { ranks, role } => {
+        Cause::SlowGroup { ranks, role, is_alone: true } => {
+            let ranks = listed(ranks);
+            say!(
+                "transfers of the {role} group of {ranks} take longer in some steps than in others; the profiles don't tell its links"
+            )
+        }
+        Cause::SlowGroup { ranks, role, is_alone: false } => {
             let ranks = listed(ranks);
             say!(
                 "transfers of the {role} group of {ranks} take longer than those of its like; the profiles don't tell all its links"
