@@ -41,6 +41,8 @@ pub(super) struct Lanes<'a> {
     pub of_chunks: Vec<Vec<LaneId>>,
     /// The processes that have names.
     pub processes: HashMap<Raw<'a>, NamedProcess>,
+    /// The names of threads by process and thread, also of those that have no event.
+    pub names: HashMap<(Raw<'a>, Raw<'a>), String>,
 }
 
 /// A process with a name.
@@ -87,7 +89,7 @@ impl<'a> Lanes<'a> {
             (process, NamedProcess { pid: numbers.process(process), name, label })
         };
         let processes = process_names.into_iter().map(named).collect();
-        (lanes, Self { of_chunks, processes })
+        (lanes, Self { of_chunks, processes, names })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Timelines that opscope wrote: `chrome::write` tells what stands where.
 
+use std::collections::{HashMap, HashSet};
+
 use opscope_trace::{
     ApiLevel, DeviceKind, ExecutionUnit, Iteration, Loss, LossKind, Nanoseconds, RangeKind, Severity, Stream,
     Trace, UnrecordedIteration,
@@ -8,7 +10,7 @@ use opscope_trace::{
 use super::builder::{Builder, Item, OperatorKey};
 use super::chunk::Details;
 use super::dialect::{AboutFile, Dialect, DialectReader};
-use super::lanes::Lane;
+use super::lanes::{Lane, Lanes};
 use super::text::{Raw, number, text_of};
 use crate::json::Scanner;
 use crate::reading::{Row, decimal};
@@ -24,7 +26,7 @@ impl Dialect for Own {
     ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
         let other_data = about.member("otherData").filter(|other_data| is_writer(other_data))?;
         let zero = read_other_data(&mut builder.trace, other_data).saturating_neg();
-        Some(Box::new(OwnReader { zero, roles: assign_roles(&mut builder.lanes) }))
+        Some(Box::new(OwnReader { zero, roles: assign_roles(&mut builder.lanes, about.lanes) }))
     }
 }
 
@@ -139,11 +141,13 @@ fn kind_and_detail(name: &str) -> Option<(LossKind, &str)> {
 }
 
 /// Finds out what every lane shows.
-fn assign_roles(lanes: &mut [Lane<'_>]) -> Vec<Role> {
+fn assign_roles(lanes: &mut [Lane<'_>], of_file: &Lanes<'_>) -> Vec<Role> {
+    let written = of_file.names.iter().map(|((process, _), name)| (*process, name.as_str()));
+    let written: HashSet<(Raw<'_>, &str)> = written.collect();
+    let mut numbers = ThreadNumbers::default();
     let mut roles = Vec::with_capacity(lanes.len());
-    for index in 0..lanes.len() {
-        let name = base_name(lanes, index);
-        let lane = &mut lanes[index];
+    for lane in lanes {
+        let name = base_name(lane, &written);
         let role = match &*lane.process_name {
             "Inferences and calls" => {
                 let of = |lane: &str| Some(name.strip_prefix(lane)?.strip_prefix(" of ").map(str::to_owned));
@@ -163,26 +167,33 @@ fn assign_roles(lanes: &mut [Lane<'_>]) -> Vec<Role> {
             Role::Ranges => name.strip_suffix(", started and stopped").unwrap_or(&name).to_owned(),
             _ => name,
         };
-        // The file doesn't know the system's numbers; a thread has the same name on all its lanes.
+        // The file doesn't know the system's numbers.
         lane.pid = 0;
         lane.process_name = String::new();
+        lane.tid = numbers.of(&lane.name);
         roles.push(role);
-    }
-    for index in 0..lanes.len() {
-        let first = lanes[..index].iter().position(|lane| lane.name == lanes[index].name);
-        lanes[index].tid = first.unwrap_or(index) as u64;
     }
     roles
 }
 
-/// The name of a lane without the number that tells it from the lane which it was split off from.
-fn base_name(lanes: &[Lane<'_>], index: usize) -> String {
-    let lane = &lanes[index];
+/// Numbers for threads: one has the same name on all its lanes.
+#[derive(Default)]
+struct ThreadNumbers(HashMap<String, u64>);
+
+impl ThreadNumbers {
+    fn of(&mut self, name: &str) -> u64 {
+        let next = self.0.len() as u64;
+        *self.0.entry(name.to_owned()).or_insert(next)
+    }
+}
+
+/// The name of a lane without the number that tells it from the lane which it was split off from, one of those that
+/// were written, each with its process.
+fn base_name(lane: &Lane<'_>, written: &HashSet<(Raw<'_>, &str)>) -> String {
     let split = lane.name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
     let base = split.filter(|(_, number)| number.parse().is_ok_and(|number: u32| number > 1));
-    let exists = |base: &str| lanes.iter().any(|other| other.process == lane.process && other.name == base);
     match base {
-        Some((base, _)) if exists(base) => base.to_owned(),
+        Some((base, _)) if written.contains(&(lane.process, base)) => base.to_owned(),
         _ => lane.name.clone(),
     }
 }

@@ -11,6 +11,13 @@ fn written(trace: &Trace) -> Vec<u8> {
     file
 }
 
+/// A trace as it comes back from Chrome's JSON and from Perfetto's form.
+fn read_back(trace: &Trace) -> [Trace; 2] {
+    let mut packets = Vec::new();
+    crate::perfetto::write(trace, &mut packets).unwrap();
+    [read(&written(trace)).unwrap(), crate::perfetto::read(&packets).unwrap()]
+}
+
 /// A trace with two models, two devices, nested and crossing tasks, and something of every kind.
 fn rich_trace() -> Trace {
     let mut trace = Trace::new();
@@ -230,6 +237,44 @@ fn a_timeline_that_is_written_again_is_the_same_file() {
     assert_eq!(String::from_utf8(twice).unwrap(), String::from_utf8(once).unwrap());
 }
 
+/// Calls and ranges that cross, of one thread and of none, so that each takes several lanes.
+fn crossing_trace() -> Trace {
+    let mut trace = Trace::new();
+    let [empty, work, main] = ["", "work", "main"].map(|text| trace.strings.intern(text));
+    let process = trace.processes.push(Process { pid: 1, name: empty });
+    let thread = Some(trace.threads.push(Thread { process, tid: 2, name: main }));
+    for (start, thread) in [(0, thread), (50, thread), (70, thread), (0, None), (50, None)] {
+        let (start, duration) = (Nanoseconds(start), Nanoseconds(100));
+        let level = ApiLevel::Application;
+        trace.api_calls.push(ApiCall { thread, level, name: work, start, duration, iteration: None });
+        for kind in [RangeKind::PushPop, RangeKind::StartStop] {
+            trace.ranges.push(Range { thread, kind, ..Range::new(work, start, duration) });
+        }
+    }
+    trace
+}
+
+#[test]
+fn calls_and_ranges_of_a_thread_that_cross_come_back_as_one_threads() {
+    for read in read_back(&crossing_trace()) {
+        assert_eq!(read.threads.len(), 1);
+        assert_eq!(read.strings.get(read.threads.name()[0]), "main");
+        let of_the_thread =
+            [read.api_calls.thread().iter().flatten().count(), read.ranges.thread().iter().flatten().count()];
+        assert_eq!(of_the_thread, [3, 6]);
+        assert_eq!((read.api_calls.len(), read.ranges.len()), (5, 10));
+    }
+}
+
+#[test]
+fn in_a_stretch_of_time_a_further_lane_is_its_threads_where_the_first_has_nothing() {
+    let mut file = Vec::new();
+    crate::chrome::write_within(&crossing_trace(), 160..=165, &mut file).unwrap();
+    let read = read(&file).unwrap();
+    assert_eq!((read.api_calls.len(), read.ranges.len(), read.threads.len()), (1, 2, 1));
+    assert_eq!(read.strings.get(read.threads.name()[0]), "main");
+}
+
 #[test]
 fn an_empty_timeline_is_an_empty_trace() {
     let read = read(&written(&Trace::new())).unwrap();
@@ -256,6 +301,7 @@ proptest! {
         prop_assert_eq!(read.ranges.len(), trace.ranges.len());
         prop_assert_eq!(read.iterations.len(), trace.iterations.len());
         prop_assert_eq!(read.unrecorded_iterations.len(), trace.unrecorded_iterations.len());
+        prop_assert!(read.threads.len() <= trace.threads.len(), "no thread is made up");
         let finite = trace.samples.value().iter().filter(|value| value.is_finite()).count();
         prop_assert_eq!(read.samples.len(), finite);
         let mut units = [trace.tasks.unit().to_vec(), read.tasks.unit().to_vec()];
