@@ -1,6 +1,7 @@
 //! A question has one answer, whatever form a profile of Ascend is in: its raw directory, what is exported
 //! from that (the folder, the tables with the timeline, the database alone, the timeline alone), and
 //! opscope's own database. Answers for which a form has no facts are named in [`LACKS`] and [`UNASKED`].
+//! Timelines that opscope writes itself have those about ranges of what they were written of.
 
 mod common;
 
@@ -606,6 +607,34 @@ fn a_timeline_in_the_layout_of_2022_has_the_answers_of_the_modern_one() {
             assert!(of_modern.len() > 50, "{of_modern:?}");
             assert_eq!(of_modern, of_classic, "{chip} {layout} {question:?}");
         }
+    }
+}
+
+/// A timeline of PyTorch's without a device, on whose only thread ranges and functions cross.
+const CROSSING: &str = r#"{"schemaVersion": 1, "traceEvents": [
+{"ph": "M", "pid": 1, "tid": 7, "name": "thread_name", "args": {"name": "main"}},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 0, "dur": 100, "name": "forward", "cat": "user_annotation"},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 50, "dur": 90, "name": "backward", "cat": "user_annotation"},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 10, "dur": 20, "name": "aten::conv2d", "cat": "cpu_op"},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 60, "dur": 30, "name": "aten::relu", "cat": "cpu_op"},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 10, "dur": 50, "name": "step", "cat": "python_function"},
+{"ph": "X", "pid": 1, "tid": 7, "ts": 55, "dur": 60, "name": "update", "cat": "python_function"}
+]}"#;
+
+#[test]
+fn a_timeline_that_opscope_wrote_tells_of_ranges_what_its_source_does() {
+    let place = Place::new();
+    place.write("source.json", CROSSING);
+    let ask = |file: &str| place.done(&["analyze", file, "--json"]).json()["ranges"].clone();
+    let of_source = ask("source.json");
+    let rows = of_source["rows"].as_array().expect("ranges");
+    assert_eq!(rows.len(), 2, "{of_source}");
+    for key in ["launched_ns", "in_calls_ns"] {
+        assert!(rows.iter().all(|row| row[key].as_u64() > Some(0)), "{key}: {of_source}");
+    }
+    for timeline in ["written.json", "written.pftrace"] {
+        place.done(&["import", "source.json", "--trace", timeline, "--quiet"]);
+        assert_eq!(ask(timeline), of_source, "{timeline}");
     }
 }
 

@@ -126,6 +126,17 @@ impl Layout {
         layout
     }
 
+    /// The thread that executes the tasks of a lane, by the name that lanes of its own have; `None` where a device
+    /// does.
+    pub fn executing_thread(&self, trace: &Trace, lane: usize) -> Option<String> {
+        let Rows::Tasks(tasks) = &self.lanes[lane].rows else { return None };
+        // All tasks of a lane are of one stream.
+        let stream = trace.tasks.stream()[tasks.first()?.index()]?;
+        let thread = trace.streams.thread()[stream.index()]?;
+        let owner = thread_owner(trace, thread.index());
+        Some(Label { kind: LaneKind::Ranges, owner, copy: 0 }.to_string())
+    }
+
     fn lay_host_out(&mut self, trace: &Trace) -> Option<usize> {
         let has_host_counter = trace.counters.device().contains(&None) && !trace.samples.is_empty();
         let (layers, calls) = (trace.run.layer_times.is_placed(), trace.run.call_times.is_placed());

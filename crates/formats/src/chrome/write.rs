@@ -223,8 +223,8 @@ impl<'a> Encoder<'a> {
 }
 
 /// Facts that a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
-/// zero and its clock, facts and remarks about the run, and losses, with those of the writing: viewers have no place for
-/// figures and measured values. `read::own` reads it.
+/// zero and its clock, facts and remarks about the run, the threads that execute streams, and losses, with those of the
+/// writing: viewers have no place for figures and measured values. `read::own` reads it.
 pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<i64, String>)> {
     let mut rows = vec![
         ("writer".to_owned(), Err(concat!("opscope ", env!("CARGO_PKG_VERSION")).to_owned())),
@@ -236,7 +236,12 @@ pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<
     let facts =
         trace.run.facts().into_iter().map(|(key, value)| (format!("property {key}"), value.to_string()));
     let remarks = trace.run.remarks.iter().map(|(key, value)| (format!("remark {key}"), value.clone()));
-    rows.extend(facts.chain(remarks).map(|(key, value)| (key, Err(value))));
+    // A lane tells its own name only, which may be the device's word for the stream.
+    let threads = (0..layout.lanes.len()).filter_map(|lane| {
+        let thread = layout.executing_thread(trace, lane)?;
+        Some((format!("thread of lane {}", thread_number(layout, lane)), thread))
+    });
+    rows.extend(facts.chain(remarks).chain(threads).map(|(key, value)| (key, Err(value))));
     let losses = trace
         .losses
         .iter()

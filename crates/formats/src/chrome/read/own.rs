@@ -25,8 +25,9 @@ impl Dialect for Own {
         builder: &mut Builder<'a>,
     ) -> Option<Box<dyn DialectReader<'a> + 'a>> {
         let other_data = about.member("otherData").filter(|other_data| is_writer(other_data))?;
-        let zero = read_other_data(&mut builder.trace, other_data).saturating_neg();
-        Some(Box::new(OwnReader { zero, roles: assign_roles(&mut builder.lanes, about.lanes) }))
+        let told = read_other_data(&mut builder.trace, other_data);
+        let roles = assign_roles(&mut builder.lanes, about.lanes, &told.threads);
+        Some(Box::new(OwnReader { zero: told.zero.saturating_neg(), roles }))
     }
 }
 
@@ -84,9 +85,27 @@ enum Role {
         device: (DeviceKind, u32, String),
         /// The stream's name on its device.
         name: String,
+        /// The thread that executes it.
+        thread: Option<HostThread>,
     },
     /// Tasks without a stream.
     LooseTasks,
+}
+
+/// A thread of the host, which may have no lane of its own.
+#[derive(Clone, Debug, PartialEq)]
+struct HostThread {
+    name: String,
+    number: u64,
+}
+
+/// The facts of `otherData` that are needed to make rows.
+#[derive(Default)]
+struct OtherData {
+    /// Where the trace's zero lies in the file's times.
+    zero: i64,
+    /// The names of the threads that execute streams, by the numbers of the streams' lanes.
+    threads: HashMap<u64, String>,
 }
 
 /// Whether the outer object's `otherData` names opscope as the writer.
@@ -100,14 +119,14 @@ fn is_writer(other_data: Raw<'_>) -> bool {
     is_own
 }
 
-/// Reads `otherData`: the clock, facts and remarks about the run, and losses. Returns where the trace's zero lies in the file's times.
-fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
-    let mut zero = 0;
+/// Reads `otherData`: the clock, facts and remarks about the run, and losses, which it enters, and what else it tells.
+fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> OtherData {
+    let mut told = OtherData::default();
     let _ = Scanner::new(other_data).object("an object", |scanner, name| {
         let value = scanner.value()?;
         let name = String::from_utf8_lossy(name);
         if name == "zero_ns" {
-            zero = decimal::whole(value).unwrap_or(0);
+            told.zero = decimal::whole(value).unwrap_or(0);
         } else if name == "unix_zero_ns" {
             trace.clock.unix_zero = decimal::whole(value).ok();
         } else if name == "clock_domain" {
@@ -119,6 +138,8 @@ fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
             }
         } else if let Some(key) = name.strip_prefix("remark ") {
             trace.run.remark(key, &text_of(value));
+        } else if let Some(lane) = name.strip_prefix("thread of lane ") {
+            told.threads.extend(lane.parse().ok().map(|lane: u64| (lane, text_of(value).into_owned())));
         } else if let Some((kind, detail)) = kind_and_detail(&name) {
             let count = number(value).unwrap_or(0);
             let detail = trace.strings.intern(detail);
@@ -126,7 +147,7 @@ fn read_other_data(trace: &mut Trace, other_data: Raw<'_>) -> i64 {
         }
         Ok(())
     });
-    zero
+    told
 }
 
 /// `SEVERITY: SENTENCE (DETAIL)`; a sentence that isn't known becomes the detail.
@@ -140,8 +161,8 @@ fn kind_and_detail(name: &str) -> Option<(LossKind, &str)> {
     Some(known.unwrap_or((LossKind::of_another_version(severity), loss)))
 }
 
-/// Finds out what every lane shows.
-fn assign_roles(lanes: &mut [Lane<'_>], of_file: &Lanes<'_>) -> Vec<Role> {
+/// Finds out what every lane shows; `threads` has those that execute streams, by the numbers of the streams' lanes.
+fn assign_roles(lanes: &mut [Lane<'_>], of_file: &Lanes<'_>, threads: &HashMap<u64, String>) -> Vec<Role> {
     let written = of_file.names.iter().map(|((process, _), name)| (*process, name.as_str()));
     let written: HashSet<(Raw<'_>, &str)> = written.collect();
     let mut numbers = ThreadNumbers::default();
@@ -156,7 +177,11 @@ fn assign_roles(lanes: &mut [Lane<'_>], of_file: &Lanes<'_>) -> Vec<Role> {
             }
             "Ranges and marks" => Role::Ranges,
             "Tasks without a stream" => Role::LooseTasks,
-            device => Role::Stream { device: parse_device(device), name: name.clone() },
+            device => {
+                let thread = threads.get(&lane.tid);
+                let thread = thread.map(|name| HostThread { name: name.clone(), number: numbers.of(name) });
+                Role::Stream { device: parse_device(device), name: name.clone(), thread }
+            }
         };
         lane.is_no_thread = matches!(
             (&role, &*name),
@@ -245,8 +270,8 @@ fn row_of<'a>(builder: &mut Builder<'a>, item: &Item<'a>, role: &Role) -> Row {
             };
             builder.range(item, kind, item.word)
         }
-        Role::Stream { device, name } => {
-            let stream = stream(builder, item, device, name);
+        Role::Stream { device, name, thread } => {
+            let stream = stream(builder, item, device, name, thread.as_ref());
             task(builder, item, Some(stream))
         }
         Role::LooseTasks => task(builder, item, None),
@@ -258,6 +283,7 @@ fn stream(
     item: &Item<'_>,
     (kind, number, device_name): &(DeviceKind, u32, String),
     name: &str,
+    thread: Option<&HostThread>,
 ) -> opscope_trace::StreamId {
     if let Some(stream) = builder.lanes[item.lane.0].stream_id {
         return stream;
@@ -266,7 +292,11 @@ fn stream(
     let written = name.strip_prefix("stream ").and_then(|number| number.parse().ok());
     let tid = builder.lanes[item.lane.0].tid;
     let name = builder.trace.strings.intern(if written.is_some() { "" } else { name });
-    let row = Stream { device, number: written.unwrap_or(tid), thread: None, name };
+    let thread = thread.map(|thread| {
+        let process = builder.places.process(&mut builder.trace, 0);
+        builder.places.thread(&mut builder.trace, process, thread.number, &thread.name)
+    });
+    let row = Stream { device, number: written.unwrap_or(tid), thread, name };
     let known = builder.trace.streams.iter().find(|(_, known)| *known == row).map(|(id, _)| id);
     let stream = known.unwrap_or_else(|| builder.trace.streams.push(row));
     builder.lanes[item.lane.0].stream_id = Some(stream);

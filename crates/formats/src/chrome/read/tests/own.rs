@@ -44,7 +44,7 @@ fn rich_trace() -> Trace {
     let device = trace.devices.push(Device { number: 3, kind: DeviceKind::Npu, name: npu });
     let cpu = trace.devices.push(Device { number: 0, kind: DeviceKind::Cpu, name: empty });
     let stream = trace.streams.push(Stream { device, number: 7, thread: None, name: empty });
-    let cpu_stream = trace.streams.push(Stream { device: cpu, number: 1, thread: None, name: empty });
+    let cpu_stream = trace.streams.push(Stream { device: cpu, number: 1, thread, name: empty });
     let tensor = |trace: &mut Trace, data_type, shape: Option<Vec<i64>>| {
         let dimensions = shape.map(|shape| trace.dimensions.push(shape));
         trace.tensors.push(Tensor { name: None, data_type, dimensions, layout: None, parameter: false })
@@ -155,8 +155,9 @@ fn tasks(trace: &Trace) -> Vec<String> {
     let stream = |id: StreamId| {
         let row = trace.streams.get(id);
         let device = trace.devices.get(row.device);
+        let thread = row.thread.map(|thread| text(trace.threads.name()[thread.index()]));
         format!(
-            "{} {:?} of {:?} {} {}",
+            "{} {:?} of {:?} {} {} by {thread:?}",
             row.number,
             text(row.name),
             device.kind,
@@ -263,6 +264,37 @@ fn calls_and_ranges_of_a_thread_that_cross_come_back_as_one_threads() {
             [read.api_calls.thread().iter().flatten().count(), read.ranges.thread().iter().flatten().count()];
         assert_eq!(of_the_thread, [3, 6]);
         assert_eq!((read.api_calls.len(), read.ranges.len()), (5, 10));
+    }
+}
+
+#[test]
+fn a_stream_keeps_the_thread_that_executes_it() {
+    let mut trace = Trace::new();
+    let [empty, main, step] = ["", "main", "step"].map(|text| trace.strings.intern(text));
+    let process = trace.processes.push(Process { pid: 1, name: empty });
+    let [thread, without_lanes] =
+        [(2, main), (3, empty)].map(|(tid, name)| trace.threads.push(Thread { process, tid, name }));
+    let [cpu, npu] = [DeviceKind::Cpu, DeviceKind::Npu]
+        .map(|kind| trace.devices.push(Device { number: 0, kind, name: empty }));
+    let streams = [(cpu, 1, Some(thread)), (cpu, 2, Some(without_lanes)), (npu, 3, None)]
+        .map(|(device, number, thread)| trace.streams.push(Stream { device, number, thread, name: empty }));
+    trace.ranges.push(Range { thread: Some(thread), ..Range::new(step, Nanoseconds(0), Nanoseconds(500)) });
+    // The second crosses the first and moves to another lane of the same stream.
+    for (stream, start) in [(0, 0), (0, 50), (1, 200), (2, 300)] {
+        let stream = Some(streams[stream]);
+        trace.tasks.push(Task { stream, ..Task::new(step, Nanoseconds(start), Nanoseconds(100)) });
+    }
+    for read in read_back(&trace) {
+        let executing = |task: &Task| task.stream.and_then(|stream| read.streams.thread()[stream.index()]);
+        let mut tasks: Vec<Task> = read.tasks.iter().map(|(_, task)| task).collect();
+        tasks.sort_by_key(|task| task.start);
+        let names = tasks
+            .iter()
+            .map(|task| executing(task).map(|thread| read.strings.get(read.threads.name()[thread.index()])));
+        let names: Vec<Option<&str>> = names.collect();
+        assert_eq!(names, [Some("main"), Some("main"), Some("thread 3"), None]);
+        assert_eq!(read.ranges.thread(), [executing(&tasks[0])], "the range's thread is the same");
+        assert_eq!((read.streams.len(), read.threads.len()), (3, 2));
     }
 }
 
