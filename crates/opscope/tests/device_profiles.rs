@@ -339,6 +339,10 @@ fn ranges_of_two_processes_that_name_no_thread_are_of_one_row_and_in_none() {
     assert_eq!(told, [2, 0, 7_954, 7_954].map(Some));
 }
 
+/// How many functions there are, and how many samples were within themselves.
+const SAMPLED: &str = "SELECT count(*) rows, sum(value) samples FROM figures JOIN strings ON strings.id = name_id \
+                       WHERE text = 'itself'";
+
 #[test]
 fn samples_of_perf_are_a_table_of_functions() {
     let place = Place::new();
@@ -346,11 +350,9 @@ fn samples_of_perf_are_a_table_of_functions() {
     place.write("script.txt", sample.repeat(300));
     let text = place.done(&["analyze", "script.txt"]).stdout;
     assert!(text.contains("gemm") && text.contains("libblas.so") && text.contains("300"), "{text}");
-    let count = "SELECT count(*) rows, sum(value) samples FROM figures JOIN strings ON strings.id = name_id \
-                 WHERE text = 'itself'";
-    assert_eq!(row(&place, "script.txt", count), serde_json::json!({"rows": 2, "samples": 300.0}));
+    assert_eq!(row(&place, "script.txt", SAMPLED), serde_json::json!({"rows": 2, "samples": 300.0}));
     place.write("folded.txt", "main;run;gemm 25\nmain;run 5\n");
-    assert_eq!(row(&place, "folded.txt", count), serde_json::json!({"rows": 3, "samples": 30.0}));
+    assert_eq!(row(&place, "folded.txt", SAMPLED), serde_json::json!({"rows": 3, "samples": 30.0}));
     for command in ["info", "show", "analyze"] {
         place.done(&[command, "folded.txt", "--json"]).json();
     }
@@ -425,4 +427,15 @@ fn folded_stacks_with_two_counts_are_those_of_two_profiles() {
     assert!(info.contains("every line ends in two numbers"), "{info}");
     place.write("one.folded", "main;worker 1 12\nmain;copy 9\n");
     assert_eq!(losses(&place, "one.folded"), [("number-behind-name".to_owned(), 1)]);
+}
+
+#[test]
+fn programs_with_hexadecimal_names_are_no_functions_where_blank_lines_were_taken_out() {
+    let place = Place::new();
+    let sample = |program: &str| {
+        format!("{program} 7 [003] 12.345678:  1000 cycles:\n\t 7f3a gemm+0x1f (libblas.so)\n")
+    };
+    place.write("dense.txt", [sample("dd"), sample("cc1"), sample("fade")].concat());
+    assert_eq!(row(&place, "dense.txt", SAMPLED), serde_json::json!({"rows": 1, "samples": 3.0}));
+    assert_eq!(losses(&place, "dense.txt"), Vec::new());
 }

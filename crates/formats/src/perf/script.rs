@@ -82,48 +82,77 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&name[..plus.unwrap_or(name.len())], library))
 }
 
+/// A line, by what it is of a sample.
+enum Line<'t> {
+    /// The first one: the event, and what stands behind it.
+    Head(&'t [u8], &'t [u8]),
+    /// One of its stack: the function, and the library.
+    Frame(&'t [u8], &'t [u8]),
+    /// The end of its stack.
+    Blank,
+    Comment,
+    Other,
+}
+
+fn line_of(line: &[u8]) -> Line<'_> {
+    if line.trim_ascii().is_empty() {
+        return Line::Blank;
+    }
+    if line.starts_with(b"#") {
+        return Line::Comment;
+    }
+    // perf writes stacks behind a tab, and no head.
+    if line.starts_with(b"\t")
+        && let Some((name, library)) = frame(line)
+    {
+        return Line::Frame(name, library);
+    }
+    // Programs may be called `dd` or `cc1`, which could be addresses.
+    match head(line) {
+        Some((event, behind)) => Line::Head(event, behind),
+        None => frame(line).map_or(Line::Other, |(name, library)| Line::Frame(name, library)),
+    }
+}
+
 /// Whether text that begins so is that of `perf script`: its first line is the head of a sample, with the function
 /// behind it or a stack below.
 pub fn looks_like(text: &[u8]) -> bool {
-    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"#"));
-    let Some(first) = lines.find(|line| !line.trim_ascii().is_empty()) else { return false };
-    let Some((event, behind)) = head(first) else { return false };
-    let has_frame = frame(behind).is_some() || lines.next().is_some_and(|line| frame(line).is_some());
+    let lines = text.split(|byte| *byte == b'\n').map(line_of);
+    let mut lines = lines.filter(|line| !matches!(line, Line::Comment));
+    let first = lines.find(|line| !matches!(line, Line::Blank));
+    let Some(Line::Head(event, behind)) = first else { return false };
+    let has_frame = frame(behind).is_some() || matches!(lines.next(), Some(Line::Frame(..)));
     !event.is_empty() && has_frame
 }
 
 /// Reads all samples, or of those within a function what it called.
 pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
     let mut functions = Functions::below("perf script", below);
-    let (mut is_begun, mut is_in_stack) = (false, false);
+    let (mut is_begun, mut is_in_stack, mut is_dense) = (false, false, false);
     // Behind the last line's end is no line more.
     let lines = text.strip_suffix(b"\n").unwrap_or(text);
     for line in stop.within(lines.split(|byte| *byte == b'\n')) {
-        if line.trim_ascii().is_empty() {
-            (is_begun, is_in_stack) = (false, false);
-            continue;
-        }
-        if line.starts_with(b"#") {
-            continue;
-        }
-        if is_begun && let Some((name, library)) = frame(line) {
-            functions.frame(name, library);
-            is_in_stack = true;
-            continue;
-        }
-        match head(line) {
-            Some((event, behind)) => {
+        match line_of(line) {
+            Line::Blank => (is_begun, is_in_stack) = (false, false),
+            Line::Comment => {}
+            Line::Head(event, behind) => {
+                is_dense |= is_in_stack;
                 functions.begin(event, 1);
                 (is_begun, is_in_stack) = (true, false);
                 if let Some((name, library)) = frame(behind) {
                     functions.frame(name, library);
                 }
             }
-            None => functions.unreadable += 1,
+            Line::Frame(name, library) if is_begun => {
+                functions.frame(name, library);
+                is_in_stack = true;
+            }
+            Line::Frame(..) | Line::Other => functions.unreadable += 1,
         }
     }
     stop.has_read(text.len());
-    // A blank line ends a stack, and a line's end a sample of one line.
-    functions.is_open = is_begun && (is_in_stack && !text.ends_with(b"\n\n") || !text.ends_with(b"\n"));
+    // A blank line ends a stack, unless somebody took these lines out, and a line's end a sample of one line.
+    let is_within_stack = is_in_stack && !is_dense && !text.ends_with(b"\n\n");
+    functions.is_open = is_begun && (is_within_stack || !text.ends_with(b"\n"));
     functions
 }

@@ -197,3 +197,30 @@ fn samples_without_times_are_samples() {
         assert_eq!(is_script(other.as_bytes()), other.starts_with("a 12 b:"), "{other}");
     }
 }
+
+#[test]
+fn a_program_with_a_hexadecimal_name_begins_a_sample_where_no_blank_line_ends_the_one_before() {
+    let programs = ["dd", "bc", "cc1", "a", "fade"];
+    let of_all = |sample: &dyn Fn(&str) -> String| programs.map(sample).concat();
+    let below = |blanks: &str| {
+        of_all(&|program| {
+            format!(
+                "{program}  1234 [000] 12.345678:       1000 cycles: \n\
+                 {blanks}ffffffff81a0 func+0x10 ([kernel.kallsyms])\n{blanks}55d0e4 main+0x10 (/bin/{program})\n"
+            )
+        })
+    };
+    let behind = |when: &str| {
+        of_all(&|program| {
+            format!("{program:>16}  1234 {when}cycles:  ffffffff81a0 func+0x10 ([kernel.kallsyms])\n")
+        })
+    };
+    for text in [below("\t    "), below("        "), behind("[000] 12.345678:       1000 "), behind("")] {
+        assert!(is_script(text.as_bytes()), "{text}");
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        let told = rows(&trace);
+        assert!(told.contains(&("func", "[kernel.kallsyms]", "itself", 5.0)), "{told:?}");
+        assert!(told.iter().all(|(name, ..)| ["func", "main"].contains(name)), "{told:?}");
+        assert_eq!(trace.losses.len(), 0, "{text}");
+    }
+}
