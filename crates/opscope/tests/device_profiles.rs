@@ -439,3 +439,12 @@ fn programs_with_hexadecimal_names_are_no_functions_where_blank_lines_were_taken
     assert_eq!(row(&place, "dense.txt", SAMPLED), serde_json::json!({"rows": 1, "samples": 3.0}));
     assert_eq!(losses(&place, "dense.txt"), Vec::new());
 }
+
+#[test]
+fn a_library_that_was_replaced_while_it_ran_is_told_as_such() {
+    let place = Place::new();
+    let sample = "python 7 [003] 12.345678:  1000 cycles:\n\t 7f3a gemm+0x1f (/lib/libblas.so (deleted))\n\n";
+    place.write("script.txt", sample);
+    let text = place.done(&["analyze", "script.txt"]).stdout;
+    assert!(text.contains("/lib/libblas.so (deleted)"), "{text}");
+}

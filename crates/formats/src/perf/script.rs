@@ -70,16 +70,31 @@ fn frame(line: &[u8]) -> Option<(&[u8], &[u8])> {
         return None;
     }
     let rest = line[end..].trim_ascii_start();
-    let (name, library) = match rest.strip_suffix(b")") {
-        // Names of functions have brackets as well; the library's come last.
-        Some(inside) => match inside.windows(2).rposition(|pair| pair == b" (") {
-            Some(open) => (&rest[..open], &inside[open + 2..]),
-            None => (&rest[..0], inside.strip_prefix(b"(").unwrap_or(inside)),
-        },
+    let (name, library) = match library_begin(rest) {
+        Some(open) => (rest[..open].trim_ascii_end(), &rest[open + 1..rest.len() - 1]),
         None => (rest, &rest[..0]),
     };
     let plus = name.windows(3).rposition(|part| part == b"+0x");
     Some((&name[..plus.unwrap_or(name.len())], library))
+}
+
+/// Where the brackets open that close at the end, if a library stands within them. Names of functions end in brackets
+/// as well (`run(int)`), but without a blank before them, and the kernel puts some behind libraries
+/// (`libblas.so (deleted)`).
+fn library_begin(rest: &[u8]) -> Option<usize> {
+    if !rest.ends_with(b")") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let open = rest.iter().rposition(|byte| {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    (open == 0 || rest[open - 1] == b' ').then_some(open)
 }
 
 /// A line, by what it is of a sample.

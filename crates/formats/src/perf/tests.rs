@@ -224,3 +224,23 @@ fn a_program_with_a_hexadecimal_name_begins_a_sample_where_no_blank_line_ends_th
         assert_eq!(trace.losses.len(), 0, "{text}");
     }
 }
+
+#[test]
+fn the_library_is_all_that_the_last_brackets_hold_whatever_brackets_are_within_and_before() {
+    for (frame, name, library) in [
+        ("func+0x1 (/usr/lib/libfoo.so (deleted))", "func", "/usr/lib/libfoo.so (deleted)"),
+        ("operator()(int) const (/lib/x.so)", "operator()(int) const", "/lib/x.so"),
+        (
+            "run(int (*)(float))+0x2 (/opt/App (x86)/x.so (deleted))",
+            "run(int (*)(float))",
+            "/opt/App (x86)/x.so (deleted)",
+        ),
+        ("run(int (*)(float))", "run(int (*)(float))", ""),
+        ("[unknown] ([kernel.kallsyms])", "[unknown]", "[kernel.kallsyms]"),
+        ("(/lib/x.so (deleted))", "", "/lib/x.so (deleted)"),
+    ] {
+        let text = format!("a 1 [0] 1.0: 1 cycles:u:\n\t7f12 {frame}\n\n");
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        assert_eq!(rows(&trace)[0], (name, library, "itself", 1.0));
+    }
+}
