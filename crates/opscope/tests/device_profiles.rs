@@ -448,3 +448,15 @@ fn a_library_that_was_replaced_while_it_ran_is_told_as_such() {
     let text = place.done(&["analyze", "script.txt"]).stdout;
     assert!(text.contains("/lib/libblas.so (deleted)"), "{text}");
 }
+
+#[test]
+fn a_text_of_perf_that_begins_with_its_records_is_read() {
+    let place = Place::new();
+    let record =
+        "dd 7 [003] 12.345678: PERF_RECORD_MMAP2 7/7: [0x55d0(0x1000) @ 0 08:01 7 8]: r-xp /bin/dd\n";
+    let sample = "dd 7 [003] 12.345678:  1000 cycles:\n\t 7f3a gemm+0x1f (libblas.so)\n\n";
+    // More records than what tells the format of a file.
+    place.write("script.txt", record.repeat(5_000) + sample + record + sample);
+    assert_eq!(row(&place, "script.txt", SAMPLED), serde_json::json!({"rows": 1, "samples": 2.0}));
+    assert_eq!(losses(&place, "script.txt"), Vec::new());
+}

@@ -3,6 +3,9 @@
 use super::functions::Functions;
 use crate::reading::Stop;
 
+/// How names of perf's records begin, which `--show-mmap-events` and the like print in an event's place.
+const RECORD: &[u8] = b"PERF_RECORD_";
+
 /// The event of a sample's first line, and what stands behind it.
 ///
 /// Before the event stand the program, the thread (`15294` or `15294/15300`), the processor (`[003]`), the time, and a
@@ -49,7 +52,9 @@ fn behind_thread(line: &[u8]) -> Option<&[u8]> {
     let are_digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
     let is_thread = |word: &[u8]| word.split(|byte| *byte == b'/').all(are_digits);
     let is_event = |word: &[u8]| word.len() > 1 && word.ends_with(b":") && !word[0].is_ascii_digit();
-    words(line).skip(1).filter(|(word, _)| is_thread(word)).find_map(|(_, behind)| {
+    // Numbers behind the name of a record are its own.
+    let before_record = words(line).take_while(|(word, _)| !word.starts_with(RECORD));
+    before_record.skip(1).filter(|(word, _)| is_thread(word)).find_map(|(_, behind)| {
         let is_processor = |word: &[u8]| word.starts_with(b"[") && word.ends_with(b"]");
         let behind = match words(behind).next() {
             Some((word, behind)) if is_processor(word) => behind,
@@ -106,7 +111,16 @@ enum Line<'t> {
     /// The end of its stack.
     Blank,
     Comment,
+    /// One of perf's records between samples.
+    Record,
     Other,
+}
+
+/// Whether a line that is no head is one of a record: `dd 1234 [000] 12.345678: PERF_RECORD_MMAP2 1234/1234: …`. Those
+/// of namespaces go on below it (`\t\t[0/net: 4/0xf0000098, …` and `\t\t 4/pid: …`).
+fn is_of_record(line: &[u8]) -> bool {
+    matches!(line, [b'\t', b'\t', b'[' | b' ', b'0'..=b'9', b'/', ..])
+        || words(line).any(|(word, _)| word.starts_with(RECORD))
 }
 
 fn line_of(line: &[u8]) -> Line<'_> {
@@ -124,20 +138,28 @@ fn line_of(line: &[u8]) -> Line<'_> {
     }
     // Programs may be called `dd` or `cc1`, which could be addresses.
     match head(line) {
+        Some((event, _)) if event.starts_with(RECORD) => Line::Record,
         Some((event, behind)) => Line::Head(event, behind),
+        None if is_of_record(line) => Line::Record,
         None => frame(line).map_or(Line::Other, |(name, library)| Line::Frame(name, library)),
     }
 }
 
-/// Whether text that begins so is that of `perf script`: its first line is the head of a sample, with the function
-/// behind it or a stack below.
+/// Whether text that begins so is that of `perf script`: its first line but for records is the head of a sample, with
+/// the function behind it or a stack below.
 pub fn looks_like(text: &[u8]) -> bool {
     let lines = text.split(|byte| *byte == b'\n').map(line_of);
-    let mut lines = lines.filter(|line| !matches!(line, Line::Comment));
-    let first = lines.find(|line| !matches!(line, Line::Blank));
-    let Some(Line::Head(event, behind)) = first else { return false };
-    let has_frame = frame(behind).is_some() || matches!(lines.next(), Some(Line::Frame(..)));
-    !event.is_empty() && has_frame
+    let lines = lines.filter(|line| !matches!(line, Line::Comment));
+    let mut lines = lines.skip_while(|line| matches!(line, Line::Blank)).peekable();
+    let begins_with_record = matches!(lines.peek(), Some(Line::Record));
+    match lines.find(|line| !matches!(line, Line::Blank | Line::Record)) {
+        Some(Line::Head(event, behind)) => {
+            let has_frame = frame(behind).is_some() || matches!(lines.next(), Some(Line::Frame(..)));
+            !event.is_empty() && has_frame
+        }
+        // Records of all programs that ran already may take up the whole beginning, of which the last line is cut off.
+        _ => begins_with_record && lines.next().is_none(),
+    }
 }
 
 /// Reads all samples, or of those within a function what it called.
@@ -148,7 +170,7 @@ pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Function
     let lines = text.strip_suffix(b"\n").unwrap_or(text);
     for line in stop.within(lines.split(|byte| *byte == b'\n')) {
         match line_of(line) {
-            Line::Blank => (is_begun, is_in_stack) = (false, false),
+            Line::Blank | Line::Record => (is_begun, is_in_stack) = (false, false),
             Line::Comment => {}
             Line::Head(event, behind) => {
                 is_dense |= is_in_stack;

@@ -244,3 +244,27 @@ fn the_library_is_all_that_the_last_brackets_hold_whatever_brackets_are_within_a
         assert_eq!(rows(&trace)[0], (name, library, "itself", 1.0));
     }
 }
+
+#[test]
+fn records_between_samples_are_neither_samples_nor_losses_and_a_text_may_begin_with_them() {
+    let records = "dd  1234 [000] 12.345678: PERF_RECORD_COMM exec: dd:1234/1234\n\
+                   dd  1234 [000] 12.345678: PERF_RECORD_COMM: dd:1234/1234\n\
+                   dd  1234 12.345678: PERF_RECORD_MMAP2 1234/1234: [0x55d0(0x1000) @ 0 08:01 7 8]: r-xp /bin/dd\n\
+                   dd  1234 [000] 12.345678: PERF_RECORD_NAMESPACES 1234/1234 - nr_namespaces: 7\n\
+                   \t\t[0/net: 3/0xf0000098, 1/uts: 3/0xeffffffe, 2/ipc: 3/0xefffffff, 3/pid: 3/0xeffffffc, \n\
+                   \t\t 4/user: 3/0xeffffffd, 5/mnt: 3/0xf0000000, 6/cgroup: 3/0xeffffffb]\n\
+                   dd  1234 PERF_RECORD_COMM: dd:1234/1234\n\
+                   dd  1234 PERF_RECORD_MMAP2 1234/1234: [0x55d0(0x1000) @ 0 <b1d2>]: r-xp /bin/dd\n\
+                   PERF_RECORD_EXIT(1:1):(1:1)\n";
+    let sample = "dd  1234 [000] 12.345678: 1000 cycles:\n\t7f12 main+0x1 (/bin/dd)\n\n";
+    let text = format!("# perf\n\n{records}{sample}{records}{sample}{records}");
+    assert!(is_script(text.as_bytes()));
+    let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!(rows(&trace)[0], ("main", "/bin/dd", "itself", 2.0));
+    assert_eq!((rows(&trace).len(), trace.losses.len()), (2, 0));
+    // As much as is looked at of a file may hold records alone, the last of them not whole.
+    let many = records.repeat(3);
+    assert!(is_script(many.as_bytes()) && is_script(&many.as_bytes()[..many.len() - 20]));
+    assert!(!is_script(format!("{records}another\nline\n").as_bytes()));
+    assert_eq!(read(many.as_bytes(), &Stop::default()).unwrap_err(), ReadError::NoSample);
+}
