@@ -80,7 +80,7 @@ mod work_times;
 pub use calls::{CallKind, CallKinds, Phase, executes_model, executions, loads_model, outermost_of};
 pub use compare::{
     Basis, Change, ChangeFamily, Comparison, Difference, Group, Kinship, Member, ModelNode, NodeNames,
-    REFORMAT, SpanChange, Step, Suspect, Verdict, What, node_of_fused,
+    REFORMAT, SpanChange, Step, Suspect, Verdict, What, node_of_fused, nodes_joined,
 };
 pub use coverage::Coverage;
 pub use elements::may_have_same_elements;

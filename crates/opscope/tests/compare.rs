@@ -267,3 +267,36 @@ fn a_step_that_claims_to_be_absurdly_long_has_a_bar_that_ends() {
     let longest = answer.stdout.lines().map(|line| line.matches('█').count()).max();
     assert!(matches!(longest, Some(24..=48)), "{}", answer.stdout);
 }
+
+/// Operators as `benchmark_model` lists them: the converter fused both convolutions, which had an equal bias.
+const LITE: &str = "\
+== Run Order ==
+\t[node type]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]
+\tCONV_2D\t3.1\t3.0\t75%\t75%\t0.0\t1\t[b/Relu;b/Bias;b/Conv2D]:0
+\tCONV_2D\t1.1\t1.0\t25%\t100%\t0.0\t1\t[a/Relu;b/Bias;a/Conv2D]:1
+";
+
+#[test]
+fn what_tensorflow_lite_fused_is_brought_together_with_what_it_was_made_of() {
+    let place = Place::new();
+    place.write("lite.txt", LITE);
+    place.write(
+        "op_summary_apart.csv",
+        op_summary(&[
+            ("a/Conv2D", "Conv2D", 1_000.0),
+            ("a/Relu", "Relu", 500.0),
+            ("b/Conv2D", "Conv2D", 2_000.0),
+            ("b/Relu", "Relu", 500.0),
+        ]),
+    );
+    let json = place.done(&["compare", "op_summary_apart.csv", "lite.txt", "--json"]).json();
+    assert_eq!(number(&json, "/agreeing/before"), 1.0, "{json}");
+    let groups = json["groups"].as_array().expect("groups");
+    assert_eq!(groups.len(), 2, "{json}");
+    for group in groups {
+        let fused = group["after"][0]["name"].as_str().expect("a name");
+        let parts = group["before"].as_array().expect("operators");
+        let named = parts.iter().filter_map(|part| part["name"].as_str());
+        assert_eq!(named.filter(|name| fused.contains(name)).count(), 2, "{group}");
+    }
+}

@@ -326,7 +326,7 @@ fn find_known_nodes([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries: &mu
             entry.is_known = match (row.origins, names[own].made_of(name)) {
                 ([], Some(nodes)) => nodes.iter().any(|node| may_be(node, wanted)),
                 ([], None) if text(row.op_type) == REFORMAT => false,
-                ([], None) => name.split('+').any(|piece| may_be(piece.trim(), wanted)),
+                ([], None) => side.nodes_in_name(name).any(|node| may_be(node, wanted)),
                 (origins, _) => origins.iter().any(|origin| may_be(text(*origin), wanted)),
             };
         }
@@ -365,7 +365,8 @@ fn by_origin<'t>(
     texts: &mut Texts<'t>,
     groups: &mut Groups,
 ) {
-    let known = |side: &Side<'_>| side.rows.iter().any(|row| !row.origins.is_empty());
+    let known =
+        |side: &Side<'_>| side.has_joined_names() || side.rows.iter().any(|row| !row.origins.is_empty());
     if !known(a) && !known(b) && names.iter().all(|names| names.is_empty()) {
         return;
     }
@@ -401,7 +402,7 @@ fn by_origin<'t>(
             Some(nodes) => nodes.iter().for_each(|node| join_node(node)),
             // The name of a copy between layouts has those of the nodes that it is for.
             None if side.trace.strings.get(row.op_type) == REFORMAT => join_node(name),
-            None => name.split('+').for_each(|piece| join_node(piece.trim())),
+            None => side.nodes_in_name(name).for_each(join_node),
         }
     }
     let roots: Vec<usize> = (0..count).map(|place| sets.root(place)).collect();

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use opscope_trace::{IterationId, Nanoseconds, OperatorId, StringId, Trace};
+use opscope_trace::{IterationId, Nanoseconds, OperatorId, ProfileFormat, StringId, Trace};
 
+use super::joined_names::nodes_joined;
 use super::mean;
 use super::nests::Nests;
 use super::spans::Spans;
@@ -41,6 +42,8 @@ pub(super) struct Side<'t> {
     pub spans: Spans<'t>,
     /// The outermost operators, where what these call counts as theirs.
     nests: Option<Nests>,
+    /// By the names of TensorFlow Lite's operators, the nodes that they are joined of; none of other profiles.
+    joined: HashMap<&'t str, Vec<&'t str>>,
 }
 
 impl<'t> Side<'t> {
@@ -63,7 +66,23 @@ impl<'t> Side<'t> {
         let rows = rows(trace, &measured, &times, per, nests.as_ref());
         let latencies = Latencies::of(trace, None);
         let basis = iteration_spans.basis();
-        Self { trace, rows, iterations, networks, basis, latencies, executions, spans, nests }
+        // Names of other engines may have a semicolon of their own.
+        let is_joined = trace.run.format == Some(ProfileFormat::TensorFlowLite);
+        let joined = rows.iter().filter(|_| is_joined).map(|row| trace.strings.get(row.name));
+        let joined = nodes_joined(joined);
+        Self { trace, rows, iterations, networks, basis, latencies, executions, spans, nests, joined }
+    }
+
+    /// The nodes that an operator's name is joined of, or else the name itself.
+    pub fn nodes_in_name(&self, name: &'t str) -> impl Iterator<Item = &'t str> {
+        let joined = self.joined.get(name);
+        let split = joined.is_none().then(|| name.split('+').map(str::trim));
+        joined.into_iter().flatten().copied().chain(split.into_iter().flatten())
+    }
+
+    /// Whether the name of any operator joins those of several nodes, as the profile's engine does it.
+    pub fn has_joined_names(&self) -> bool {
+        self.joined.keys().any(|name| name.contains(';'))
     }
 
     /// Makes the operators' times parts of an iteration that wasn't recorded.

@@ -101,7 +101,7 @@ impl<'t> Sources<'t> {
         match row.origins {
             // The name of a copy between layouts has those of the nodes that it is for.
             [] if text(row.op_type) == REFORMAT => Vec::new(),
-            [] => name.split('+').filter_map(|piece| in_model(piece.trim())).collect(),
+            [] => self.side.nodes_in_name(name).filter_map(in_model).collect(),
             origins => origins.iter().filter_map(|origin| in_model(text(*origin))).collect(),
         }
     }

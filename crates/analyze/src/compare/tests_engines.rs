@@ -247,3 +247,27 @@ fn an_activation_behind_a_sum_waits_for_the_operator_that_took_that_in() {
     let found = stories(&comparison);
     assert!(found.contains(&"Conv became Conv + Mul + Relu 15".to_owned()), "{found:?}");
 }
+
+#[test]
+fn names_of_tensorflow_lites_operators_tell_the_nodes_that_they_are_joined_of() {
+    let apart = profile(&[
+        ("a/Conv2D", "Conv2D", "", 90),
+        ("a/Relu", "Relu", "", 10),
+        ("b/Conv2D", "Conv2D", "", 50),
+        ("b/Relu", "Relu", "", 5),
+    ]);
+    let mut fused = profile(&[
+        ("b/Relu;b/Bias;b/Conv2D", "CONV_2D", "", 40),
+        ("a/Relu;b/Bias;a/Conv2D", "CONV_2D", "", 80),
+    ]);
+    fused.run.format = Some(ProfileFormat::TensorFlowLite);
+    let comparison = Comparison::of(&apart, &fused);
+    assert_eq!(
+        stories(&comparison),
+        ["Conv2D + Relu became CONV_2D -20", "Conv2D + Relu became CONV_2D -15"]
+    );
+    assert_eq!(comparison.agreeing, (1.0, 1.0));
+    // Layers of other engines may have semicolons in their own names.
+    fused.run.format = Some(ProfileFormat::OpenVino);
+    assert_eq!(Comparison::of(&apart, &fused).agreeing, (0.0, 0.0));
+}

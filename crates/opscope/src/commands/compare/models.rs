@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use opscope_advise::{gelus, nodes_behind};
-use opscope_analyze::{ModelNode, NodeNames, REFORMAT, operator_kind};
-use opscope_model::{Bindings, Graph, Model, Node, NodeId, Pairing, Shapes, ValueId};
+use opscope_analyze::{ModelNode, NodeNames, REFORMAT, nodes_joined, operator_kind};
+use opscope_model::{Bindings, Graph, Model, ModelKind, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
-use opscope_trace::Trace;
+use opscope_trace::{ProfileFormat, Trace};
 use serde_json::{Value, json};
 
 use crate::terminal::Terminal;
@@ -68,16 +68,17 @@ impl Models {
     /// The same of models that were read.
     pub fn of(models: [Option<(&Path, &Model)>; 2], profiles: [&Trace; 2]) -> Self {
         let paths = models.map(|model| model.map(|(path, _)| path));
-        let models = models.map(|model| model.map(|(_, model)| model));
-        let mut names = [0, 1].map(|side| names_told(models[side], profiles[side]));
-        let known = [0, 1].map(|side| Some(known(models[side]?, profiles[side], &names[side])));
+        let models = models.map(|model| model.map(|(_, model)| Named::of(model)));
+        let mut names = [0, 1].map(|side| names_told(models[side].as_ref(), profiles[side]));
+        let known = [0, 1].map(|side| Some(known(models[side].as_ref()?, profiles[side], &names[side])));
         let mut common = None;
-        let mut nodes = models.map(|model| model.map(nodes_of).unwrap_or_default());
-        if let [Some(first), Some(second)] = models {
-            let pairs = Pairing::of(first, second, &|op_type| operator_kind(op_type).into_owned());
+        let mut nodes = [0, 1].map(|side| models[side].as_ref().map(Named::nodes).unwrap_or_default());
+        if let [Some(first), Some(second)] = &models {
+            let kind = |op_type: &str| operator_kind(op_type).into_owned();
+            let pairs = Pairing::of(first.model, second.model, &kind);
             let stated: Vec<&String> = nodes[0].intersection(&nodes[1]).collect();
             let is_in_both = |name: &&&String| {
-                [first, second].iter().all(|model| model.graph().node_by_name(name).is_some())
+                [first, second].iter().all(|named| named.model.graph().node_by_name(name).is_some())
             };
             let (stated, by_name) = (stated.len(), stated.iter().filter(is_in_both).count());
             names[1].same_as = same_as(first, second, &pairs, &nodes[0]);
@@ -167,11 +168,18 @@ impl Models {
 
 /// The nodes that operators stand for which aren't named by them: those that the operators of a converted model were
 /// made of, and those of which the profile's engine made operators that it named in its own way.
-fn names_told(model: Option<&Model>, profile: &Trace) -> NodeNames {
-    let Some(model) = model else { return NodeNames::default() };
+fn names_told(named: Option<&Named<'_>>, profile: &Trace) -> NodeNames {
+    let Some(named) = named else { return NodeNames::default() };
+    let model = named.model;
     let origins = model.provenance().origins.iter();
-    let named = origins.filter(|(_, origin)| !origin.names.is_empty());
-    let made_of = named.map(|(name, origin)| (name.clone(), origin.names.clone())).collect();
+    let stated = origins.filter(|(_, origin)| !origin.names.is_empty());
+    let stated = stated.map(|(name, origin)| (name.clone(), origin.names.clone()));
+    let joined = named.joined.iter().filter(|(name, nodes)| !nodes.is_empty() && name.contains(';'));
+    let joined = joined.map(|(name, nodes)| {
+        let nodes: Vec<String> = nodes.iter().map(|node| (*node).to_owned()).collect();
+        ((*name).to_owned(), nodes)
+    });
+    let made_of = stated.chain(joined).collect();
     let mut names = NodeNames { made_of, nodes: graph_of(model), ..NodeNames::default() };
     for (_, row) in profile.operators.iter() {
         let name = profile.strings.get(row.name);
@@ -183,20 +191,20 @@ fn names_told(model: Option<&Model>, profile: &Trace) -> NodeNames {
         let nodes: Vec<String> = behind
             .into_iter()
             .filter_map(|node| model.graph().node_by_name(node))
-            .flat_map(|node| names_of(model, node.id))
+            .flat_map(|node| named.names_of(node.id))
             .map(str::to_owned)
             .collect();
         if !nodes.is_empty() {
             names.made_of.insert(name.to_owned(), nodes);
         }
     }
-    tell_gelus(model, profile, &mut names);
+    tell_gelus(named, profile, &mut names);
     names
 }
 
 /// Finds the nodes of the GELUs that ONNX Runtime fused and numbered through (`Gelu`, `Gelu_token_66`): where the model
 /// has as many of them, they ran in its order.
-fn tell_gelus(model: &Model, profile: &Trace, names: &mut NodeNames) {
+fn tell_gelus(named: &Named<'_>, profile: &Trace, names: &mut NodeNames) {
     let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
     for (_, row) in profile.operators.iter() {
         let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
@@ -208,13 +216,14 @@ fn tell_gelus(model: &Model, profile: &Trace, names: &mut NodeNames) {
             numbered.push(name);
         }
     }
+    let model = named.model;
     let known = if numbered.is_empty() { Vec::new() } else { gelus(model) };
     if known.len() != numbered.len() {
         return;
     }
     for (name, nodes) in numbered.into_iter().zip(known) {
         let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
-        let nodes = ids.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect();
+        let nodes = ids.flat_map(|node| named.names_of(node.id)).map(str::to_owned).collect();
         names.made_of.insert(name.to_owned(), nodes);
     }
 }
@@ -265,31 +274,52 @@ fn reached_by_inputs(graph: Graph<'_>) -> HashSet<NodeId> {
     reached
 }
 
-/// The names by which a node is known: those of the nodes that it was made of, or else its own.
-fn names_of(model: &Model, node: NodeId) -> Vec<&str> {
-    match model.origin(node).filter(|origin| !origin.names.is_empty()) {
-        Some(origin) => origin.names.iter().map(String::as_str).collect(),
-        None => vec![model.graph().node(node).name],
-    }
+/// A model with the names by which its nodes are known.
+struct Named<'m> {
+    model: &'m Model,
+    /// By the names of TensorFlow Lite's operators, the nodes that they are joined of; none of other models.
+    joined: HashMap<&'m str, Vec<&'m str>>,
 }
 
-fn nodes_of(model: &Model) -> HashSet<String> {
-    let nodes = model.graph().nodes().filter(|node| !model.is_helper(node.name));
-    nodes.flat_map(|node| names_of(model, node.id)).map(str::to_owned).collect()
+impl<'m> Named<'m> {
+    fn of(model: &'m Model) -> Self {
+        let graph = model.graph();
+        // An activation within an operator is a node behind it that has the operator's name before its type.
+        let is_within = |name: &str| {
+            name.rsplit_once(':').is_some_and(|(operator, _)| graph.node_by_name(operator).is_some())
+        };
+        let is_joined = model.kind() == ModelKind::TfLite;
+        let names = graph.nodes().filter(|_| is_joined).map(|node| node.name);
+        let joined = nodes_joined(names.filter(|&name| !model.is_helper(name) && !is_within(name)));
+        Self { model, joined }
+    }
+
+    /// The names by which a node is known: those of the nodes that it was made of, or else its own.
+    fn names_of(&self, node: NodeId) -> Vec<&'m str> {
+        let name = self.model.graph().node(node).name;
+        let stated = self.model.origin(node).map(|origin| origin.names.iter().map(String::as_str).collect());
+        let known: Option<Vec<&str>> = stated.or_else(|| self.joined.get(name).cloned());
+        known.filter(|names| !names.is_empty()).unwrap_or_else(|| vec![name])
+    }
+
+    fn nodes(&self) -> HashSet<String> {
+        let nodes = self.model.graph().nodes().filter(|node| !self.model.is_helper(node.name));
+        nodes.flat_map(|node| self.names_of(node.id)).map(str::to_owned).collect()
+    }
 }
 
 /// The names of the second model's nodes that have another in the first.
 fn same_as(
-    first: &Model,
-    second: &Model,
+    first: &Named<'_>,
+    second: &Named<'_>,
     pairs: &Pairing,
     of_first: &HashSet<String>,
 ) -> HashMap<String, String> {
     let mut same = HashMap::new();
-    for node in second.graph().nodes() {
+    for node in second.model.graph().nodes() {
         let Some(other) = pairs.first(node.id) else { continue };
-        let Some(name) = names_of(first, other).first().map(|name| (*name).to_owned()) else { continue };
-        for own in names_of(second, node.id).into_iter().filter(|own| !of_first.contains(*own)) {
+        let Some(name) = first.names_of(other).first().map(|name| (*name).to_owned()) else { continue };
+        for own in second.names_of(node.id).into_iter().filter(|own| !of_first.contains(*own)) {
             same.insert(own.to_owned(), name.clone());
         }
     }
@@ -297,10 +327,11 @@ fn same_as(
 }
 
 /// How many of a profile's operators are made of the model's nodes, as the profile or their names tell, or else have
-/// names of nodes, alone or joined with `+`.
-fn known(model: &Model, trace: &Trace, names: &NodeNames) -> Known {
-    let nodes = nodes_of(model);
-    let is_node = |name: &str| nodes.contains(name) || model.graph().node_by_name(name).is_some();
+/// names of nodes, alone or joined with `+`, in TensorFlow Lite's profiles with `;`.
+fn known(named: &Named<'_>, trace: &Trace, names: &NodeNames) -> Known {
+    let nodes = named.nodes();
+    let is_node = |name: &str| nodes.contains(name) || named.model.graph().node_by_name(name).is_some();
+    let separator = if trace.run.format == Some(ProfileFormat::TensorFlowLite) { ';' } else { '+' };
     let mut operators: HashMap<&str, bool> = HashMap::new();
     for (_, row) in trace.operators.iter() {
         let name = trace.strings.get(row.name);
@@ -309,10 +340,44 @@ fn known(model: &Model, trace: &Trace, names: &NodeNames) -> Known {
             // The name of a copy between layouts has those of the nodes that it is for.
             [] if trace.strings.get(row.op_type) == REFORMAT => false,
             [] if names.made_of.contains_key(name) => true,
-            [] => is_node(name) || name.split('+').any(|piece| is_node(piece.trim())),
+            [] => is_node(name) || name.split(separator).any(|piece| is_node(piece.trim())),
             origins => origins.iter().any(|origin| is_node(trace.strings.get(*origin))),
         };
         *operators.entry(name).or_default() |= is_known;
     }
     Known { known: operators.values().filter(|known| **known).count(), operators: operators.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use opscope_testing::tflite_file::{Operator, Tensor, file, model};
+
+    use super::*;
+
+    /// The numbers of two types of operators in the public `schema.fbs`.
+    const LOGISTIC: i32 = 14;
+    const RELU: i32 = 19;
+
+    /// A model of operators by type and name, each of which reads what the one before it makes.
+    fn chain(operators: &[(i32, &str)]) -> Model {
+        let names = ["x"].into_iter().chain(operators.iter().map(|(_, name)| *name));
+        let tensors: Vec<Tensor> = names.map(|name| Tensor::new(name, &[1, 4])).collect();
+        let operators = operators.iter().zip(0..);
+        let operators: Vec<Operator> =
+            operators.map(|((code, _), at)| Operator::new(*code, &[at], &[at + 1])).collect();
+        let bytes = file(&model(&tensors, &operators, &[0], &[operators.len() as i32]));
+        Model::from_any_bytes(bytes.into()).unwrap()
+    }
+
+    #[test]
+    fn names_that_tensorflow_lites_converter_joined_tell_which_nodes_both_models_have() {
+        let apart = chain(&[(RELU, "a/Relu"), (LOGISTIC, "a/Sigmoid")]);
+        let fused = chain(&[(RELU, "a/Sigmoid;a/Relu")]);
+        let [first, second] = ["apart.tflite", "fused.tflite"].map(Path::new);
+        let trace = Trace::new();
+        let models = Models::of([Some((first, &apart)), Some((second, &fused))], [&trace, &trace]);
+        assert_eq!(models.names[1].made_of["a/Sigmoid;a/Relu"], ["a/Sigmoid", "a/Relu"]);
+        let common = models.common.unwrap();
+        assert_eq!((common.by_name, common.by_origin, common.by_structure), (0, 2, 0));
+    }
 }
