@@ -460,3 +460,11 @@ fn a_text_of_perf_that_begins_with_its_records_is_read() {
     assert_eq!(row(&place, "script.txt", SAMPLED), serde_json::json!({"rows": 1, "samples": 2.0}));
     assert_eq!(losses(&place, "script.txt"), Vec::new());
 }
+
+#[test]
+fn samples_of_perf_without_stacks_and_heads_are_read() {
+    let place = Place::new();
+    place.write("places.txt", " ffffffff81a01234 copy\n     7f5a0c0012a0 gemm(int)\n".repeat(9));
+    assert_eq!(row(&place, "places.txt", SAMPLED), serde_json::json!({"rows": 2, "samples": 18.0}));
+    assert_eq!(losses(&place, "places.txt"), Vec::new());
+}

@@ -8,8 +8,9 @@
 //!         55d0e4 main+0x10 (/usr/bin/python)
 //! ```
 //!
-//! Without stacks the function stands behind the event on the same line. A line of folded stacks has the functions
-//! from the outermost on, with semicolons between, and a count: `main;run;gemm_kernel 25`.
+//! Without stacks the function stands behind the event on the same line, and `-F ip,sym` leaves nothing of a sample but
+//! functions. A line of folded stacks has the functions from the outermost on, with semicolons between, and a count:
+//! `main;run;gemm_kernel 25`.
 //!
 //! A sample is no execution, so nothing becomes a task: the functions are figures that the file states, by how many
 //! samples were within themselves and by how many were within them or what they called.

@@ -145,8 +145,31 @@ fn line_of(line: &[u8]) -> Line<'_> {
     }
 }
 
+/// Whether a line is a function and its address alone: perf writes the latter in 16 columns, behind a tab in stacks and
+/// behind a blank where a sample has one line.
+fn is_place(line: &[u8]) -> bool {
+    let Some(([b'\t' | b' ', address @ ..], [b' ', name @ ..])) = line.split_at_checked(17) else {
+        return false;
+    };
+    let address = address.trim_ascii_start();
+    // Numbers stand in columns as well.
+    let is_named = name.trim_ascii_start().first().is_some_and(|first| !first.is_ascii_digit());
+    !address.is_empty() && address.iter().all(u8::is_ascii_hexdigit) && is_named
+}
+
+/// Whether samples have no heads in text that begins so, as `perf script -F ip,sym` writes them.
+fn is_headless(text: &[u8]) -> bool {
+    const LINES: usize = 20;
+    // The last line may be cut off.
+    let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
+    let lines = text[..end].split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !matches!(line_of(line), Line::Blank | Line::Comment | Line::Record));
+    let mut lines = lines.take(LINES).peekable();
+    lines.peek().is_some() && lines.all(is_place)
+}
+
 /// Whether text that begins so is that of `perf script`: its first line but for records is the head of a sample, with
-/// the function behind it or a stack below.
+/// the function behind it or a stack below; or there are no heads.
 pub fn looks_like(text: &[u8]) -> bool {
     let lines = text.split(|byte| *byte == b'\n').map(line_of);
     let lines = lines.filter(|line| !matches!(line, Line::Comment));
@@ -157,6 +180,7 @@ pub fn looks_like(text: &[u8]) -> bool {
             let has_frame = frame(behind).is_some() || matches!(lines.next(), Some(Line::Frame(..)));
             !event.is_empty() && has_frame
         }
+        Some(Line::Frame(..)) => is_headless(text),
         // Records of all programs that ran already may take up the whole beginning, of which the last line is cut off.
         _ => begins_with_record && lines.next().is_none(),
     }
@@ -165,6 +189,7 @@ pub fn looks_like(text: &[u8]) -> bool {
 /// Reads all samples, or of those within a function what it called.
 pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
     let mut functions = Functions::below("perf script", below);
+    let is_headless = is_headless(text);
     let (mut is_begun, mut is_in_stack, mut is_dense) = (false, false, false);
     // Behind the last line's end is no line more.
     let lines = text.strip_suffix(b"\n").unwrap_or(text);
@@ -180,9 +205,13 @@ pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Function
                     functions.frame(name, library);
                 }
             }
-            Line::Frame(name, library) if is_begun => {
+            Line::Frame(name, library) if is_begun || is_headless => {
+                let is_alone = is_headless && !line.starts_with(b"\t");
+                if is_alone || !is_begun {
+                    functions.begin(b"", 1);
+                }
                 functions.frame(name, library);
-                is_in_stack = true;
+                (is_begun, is_in_stack) = (true, !is_alone);
             }
             Line::Frame(..) | Line::Other => functions.unreadable += 1,
         }

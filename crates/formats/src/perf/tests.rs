@@ -268,3 +268,29 @@ fn records_between_samples_are_neither_samples_nor_losses_and_a_text_may_begin_w
     assert!(!is_script(format!("{records}another\nline\n").as_bytes()));
     assert_eq!(read(many.as_bytes(), &Stop::default()).unwrap_err(), ReadError::NoSample);
 }
+
+#[test]
+fn samples_that_tell_nothing_but_where_they_were_are_samples() {
+    let lines = "     7f5a0c0012a0 gemm(int)\n ffffffff81a01234 copy_user\n     7f5a0c0012a4 gemm(int)\n";
+    let stacks = "\n\t    7f5a0c0012a0 gemm(int)\n\t    55d0a5c00010 main\n\n\n\t    55d0a5c00010 main\n\n";
+    for (text, expected) in [
+        (lines, [("gemm(int)", "itself", 2.0), ("copy_user", "itself", 1.0)]),
+        (stacks, [("gemm(int)", "itself", 1.0), ("main", "with what it calls", 2.0)]),
+    ] {
+        assert!(is_script(text.as_bytes()), "{text}");
+        let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+        for (name, what, count) in expected {
+            assert!(rows(&trace).contains(&(name, "", what, count)), "{:?}", rows(&trace));
+        }
+        assert_eq!((rows(&trace).len(), trace.losses.len()), (4, 0), "{text}");
+    }
+    let cut = &lines[..lines.len() - 4];
+    assert!(is_script(cut.as_bytes()));
+    let trace = read(cut.as_bytes(), &Stop::default()).unwrap();
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::OpenLastSample, 1)]);
+    // Columns of numbers, the symbols of a program, and words.
+    for other in ["                1 2\n", "0000000000401000 T main\n", "   401000 main\n"] {
+        assert!(!is_script(other.as_bytes()), "{other}");
+    }
+}
