@@ -468,3 +468,13 @@ fn samples_of_perf_without_stacks_and_heads_are_read() {
     assert_eq!(row(&place, "places.txt", SAMPLED), serde_json::json!({"rows": 2, "samples": 18.0}));
     assert_eq!(losses(&place, "places.txt"), Vec::new());
 }
+
+#[test]
+fn folded_stacks_with_fractions_are_added_up_with_them() {
+    let place = Place::new();
+    place.write("scaled.folded", "main;gemm 12.5\nmain;copy 2.25\nmain;gemm 1\n");
+    assert_eq!(row(&place, "scaled.folded", SAMPLED), serde_json::json!({"rows": 3, "samples": 15.75}));
+    let text = place.done(&["analyze", "scaled.folded"]).stdout;
+    assert!(text.contains("13.500") && text.contains("2.250"), "{text}");
+    assert_eq!(losses(&place, "scaled.folded"), Vec::new());
+}

@@ -1,5 +1,6 @@
 //! Folded stacks: a line for each stack, with its count; or with the counts of two profiles, as `difffolded.pl` of
-//! FlameGraph's scripts writes them side by side (`main;run 25 31`).
+//! FlameGraph's scripts writes them side by side (`main;run 25 31`). Tools that weigh or scale samples write counts
+//! with fractions (`main;run 12.5`).
 //!
 //! A function's own name may end in a number, so that one line doesn't tell which it is: a text has two counts where all
 //! its lines end in two numbers.
@@ -11,12 +12,24 @@ use crate::reading::{Stop, lines};
 const SOURCE: &str = "folded stacks";
 
 /// The stack and the count of a line.
-fn parts(line: &[u8]) -> Option<(&[u8], u64)> {
+fn parts(line: &[u8]) -> Option<(&[u8], f64)> {
     let line = line.trim_ascii_end();
     let blank = line.iter().rposition(|byte| *byte == b' ')?;
-    let count = std::str::from_utf8(&line[blank + 1..]).ok()?.parse().ok()?;
+    let count = count_of(&line[blank + 1..])?;
     let stack = line[..blank].trim_ascii_end();
     (!stack.is_empty()).then_some((stack, count))
+}
+
+/// A count, which is at most what 64 bits hold, so that no sum grows beyond all bounds.
+fn count_of(word: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(word).ok()?;
+    if let Ok(whole) = text.parse::<u64>() {
+        return Some(whole as f64);
+    }
+    // `nan`, `inf` and `-2.5` are numbers, but no counts.
+    let is_decimal = word.first()?.is_ascii_digit() && word.last()?.is_ascii_digit();
+    let count = text.parse::<f64>().ok().filter(|_| is_decimal)?;
+    (count <= u64::MAX as f64).then_some(count)
 }
 
 /// The words for the counts of two profiles, in the place of an event.
@@ -27,7 +40,7 @@ const TWO_COUNTS: &str = "every line ends in two numbers, which were read as the
                           difffolded.pl writes them";
 
 /// The stack and the count of a line that is no remark.
-fn stack_of(line: &[u8]) -> Option<(&[u8], u64)> {
+fn stack_of(line: &[u8]) -> Option<(&[u8], f64)> {
     parts(line).filter(|_| !line.starts_with(b"#"))
 }
 
@@ -59,7 +72,8 @@ pub fn looks_like(head: &[u8]) -> bool {
         match parts(line) {
             Some((stack, _)) => {
                 stacks += 1;
-                deep += usize::from(stack.contains(&b';'));
+                // A semicolon before the number is one of a table.
+                deep += usize::from(stack.contains(&b';') && !stack.ends_with(b";"));
             }
             None if lines.peek().is_none() && stacks > 0 => {}
             None => return false,
@@ -94,7 +108,7 @@ fn read_part<'t>(text: &'t [u8], has_two_counts: bool, below: Option<&'t str>, s
         if has_two_counts && let Some((stack, first)) = before {
             for (event, count) in COUNTS.into_iter().zip([first, count]) {
                 // A stack that only one profile has is none of the other.
-                if count > 0 {
+                if count > 0.0 {
                     functions.begin(event, count);
                     stack.rsplit(|byte| *byte == b';').for_each(|name| functions.frame(name, b""));
                 }

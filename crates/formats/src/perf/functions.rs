@@ -37,15 +37,20 @@ struct Function {
     library: TextId,
 }
 
-/// How often a function was met.
+/// How often a function was met, by the weights of samples: most are whole numbers, but some tools write fractions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     /// Samples within itself.
-    itself: u64,
+    itself: f64,
     /// Samples within it or what it called.
-    with_callees: u64,
+    with_callees: f64,
     /// The last sample that counted for it: a function that calls itself counts once.
     last: u64,
+}
+
+/// A weight to the thousandth: sums of fractions have further digits that nobody wrote.
+fn rounded(weight: f64) -> f64 {
+    (weight * 1e3).round() / 1e3
 }
 
 /// All functions, in the order in which they were met.
@@ -57,7 +62,7 @@ pub struct Functions<'t> {
     samples: u64,
     /// The event and weight of the present sample, and whether a function of it was met.
     event: TextId,
-    weight: u64,
+    weight: f64,
     is_innermost: bool,
     /// Samples that tell no function.
     without_function: u64,
@@ -66,8 +71,8 @@ pub struct Functions<'t> {
     /// The stack of the present sample so far, where not all functions count.
     stack: Vec<(&'t [u8], &'t [u8])>,
     /// The weight of all samples, and of those within the function.
-    weight_of_all: u64,
-    weight_below: u64,
+    weight_of_all: f64,
+    weight_below: f64,
     /// Samples whose weight has a number before it, which counts as a part of the function's name.
     pub numbered: u64,
     /// How the weights of samples were understood, where that isn't plain.
@@ -92,7 +97,7 @@ impl<'t> Functions<'t> {
     }
 
     /// Begins a sample, or so many that are alike.
-    pub fn begin(&mut self, event: &'t [u8], weight: u64) {
+    pub fn begin(&mut self, event: &'t [u8], weight: f64) {
         self.close();
         self.samples += 1;
         (self.event, self.weight, self.is_innermost) = (self.texts.id(event), weight, true);
@@ -101,21 +106,21 @@ impl<'t> Functions<'t> {
     fn close(&mut self) {
         self.count_stack();
         if std::mem::take(&mut self.is_innermost) {
-            self.without_function = self.without_function.saturating_add(self.weight);
+            self.without_function += 1;
         }
     }
 
     /// Counts the functions of the present sample up to the outermost one that is asked for, if it is there.
     fn count_stack(&mut self) {
         let (Some(below), true) = (self.below, self.is_innermost) else { return };
-        self.weight_of_all = self.weight_of_all.saturating_add(self.weight);
+        self.weight_of_all += self.weight;
         let stack = std::mem::take(&mut self.stack);
         let is_asked = |(name, _): &(&[u8], &[u8])| {
             name.windows(below.len().max(1)).any(|part| part == below.as_bytes())
         };
         let outermost = stack.iter().rposition(is_asked);
         if let Some(outermost) = outermost {
-            self.weight_below = self.weight_below.saturating_add(self.weight);
+            self.weight_below += self.weight;
             stack[..=outermost].iter().for_each(|(name, library)| self.count(name, library));
         }
         self.is_innermost = false;
@@ -137,11 +142,11 @@ impl<'t> Functions<'t> {
         let row = self.row(Function { event: self.event, name, library });
         let count = &mut self.rows[row].1;
         if std::mem::take(&mut self.is_innermost) {
-            count.itself = count.itself.saturating_add(self.weight);
+            count.itself += self.weight;
         }
         if count.last != self.samples {
             count.last = self.samples;
-            count.with_callees = count.with_callees.saturating_add(self.weight);
+            count.with_callees += self.weight;
         }
     }
 
@@ -163,12 +168,12 @@ impl<'t> Functions<'t> {
         for (Function { event, name, library }, more) in other.rows {
             let row = self.row(Function { event: here(event), name: here(name), library: here(library) });
             let count = &mut self.rows[row].1;
-            count.itself = count.itself.saturating_add(more.itself);
-            count.with_callees = count.with_callees.saturating_add(more.with_callees);
+            count.itself += more.itself;
+            count.with_callees += more.with_callees;
         }
-        self.without_function = self.without_function.saturating_add(other.without_function);
-        self.weight_of_all = self.weight_of_all.saturating_add(other.weight_of_all);
-        self.weight_below = self.weight_below.saturating_add(other.weight_below);
+        self.without_function += other.without_function;
+        self.weight_of_all += other.weight_of_all;
+        self.weight_below += other.weight_below;
         self.unreadable += other.unreadable;
         self.numbered += other.numbered;
         self.is_open |= other.is_open;
@@ -181,11 +186,14 @@ impl<'t> Functions<'t> {
         trace.run.note = self.note.map(str::to_owned);
         // A share of two profiles together would be that of neither.
         if let Some(below) = self.below.filter(|_| self.note.is_none()) {
-            let (some, all) = (self.weight_below, self.weight_of_all);
+            let [some, all] = [self.weight_below, self.weight_of_all].map(rounded);
             trace.run.note =
                 Some(format!("{some} of {all} samples are within functions with {below} in their names"));
         }
-        self.rows.sort_by_key(|(_, count)| std::cmp::Reverse((count.itself, count.with_callees)));
+        self.rows.sort_by(|(_, left), (_, right)| {
+            let by_callees = right.with_callees.total_cmp(&left.with_callees);
+            right.itself.total_cmp(&left.itself).then(by_callees)
+        });
         for (function, count) in &self.rows {
             let [step, subject, part] = [function.event, function.name, function.library]
                 .map(|id| String::from_utf8_lossy(self.texts.get(id)));
@@ -196,10 +204,8 @@ impl<'t> Functions<'t> {
                 subject: &subject,
                 part: &part,
             };
-            let figures = [
-                ("itself", "", Some(count.itself as f64)),
-                ("with what it calls", "", Some(count.with_callees as f64)),
-            ];
+            let figures =
+                [("itself", "", Some(count.itself)), ("with what it calls", "", Some(count.with_callees))];
             trace.push_figures(about, &figures);
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);

@@ -199,7 +199,7 @@ pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Function
             Line::Comment => {}
             Line::Head(event, behind) => {
                 is_dense |= is_in_stack;
-                functions.begin(event, 1);
+                functions.begin(event, 1.0);
                 (is_begun, is_in_stack) = (true, false);
                 if let Some((name, library)) = frame(behind) {
                     functions.frame(name, library);
@@ -208,7 +208,7 @@ pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Function
             Line::Frame(name, library) if is_begun || is_headless => {
                 let is_alone = is_headless && !line.starts_with(b"\t");
                 if is_alone || !is_begun {
-                    functions.begin(b"", 1);
+                    functions.begin(b"", 1.0);
                 }
                 functions.frame(name, library);
                 (is_begun, is_in_stack) = (true, !is_alone);

@@ -294,3 +294,37 @@ fn samples_that_tell_nothing_but_where_they_were_are_samples() {
         assert!(!is_script(other.as_bytes()), "{other}");
     }
 }
+
+#[test]
+fn fractions_of_counts_are_kept_in_sums() {
+    let text = b"main;run;gemm 12.5\nmain;run 0.25\nmain;run;gemm 3\nmain;copy 2.5e-1\n";
+    assert!(is_folded(text));
+    let trace = read(text, &Stop::default()).unwrap();
+    let expected = [
+        ("gemm", "", "itself", 15.5),
+        ("gemm", "", "with what it calls", 15.5),
+        ("run", "", "itself", 0.25),
+        ("run", "", "with what it calls", 15.75),
+        ("copy", "", "itself", 0.25),
+        ("copy", "", "with what it calls", 0.25),
+        ("main", "", "itself", 0.0),
+        ("main", "", "with what it calls", 16.0),
+    ];
+    assert_eq!(rows(&trace), expected);
+    assert_eq!(trace.losses.len(), 0);
+    let trace = read_below(text, "gemm", &Stop::default()).unwrap();
+    assert!(trace.run.note.unwrap().starts_with("15.5 of 16 samples"));
+    let of_two = read(b"main;gemm 12.5 40\nmain;copy 7 0.5\n", &Stop::default()).unwrap();
+    assert!(rows(&of_two).contains(&("copy", "", "itself", 0.5)), "{:?}", rows(&of_two));
+}
+
+#[test]
+fn numbers_that_no_count_can_be_are_none() {
+    let text =
+        b"main;run 2\nmain;run inf\nmain;run nan\nmain;run -2.5\nmain;run 1.\nmain;run .5\nmain;run 1e300\n";
+    let trace = read(text, &Stop::default()).unwrap();
+    assert!(rows(&trace).contains(&("run", "", "itself", 2.0)), "{:?}", rows(&trace));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::UnreadableRecord, 6)]);
+    assert!(!is_folded(b"1; 2.5; 3.5\n2; 4.5; 5.5\n"), "a table");
+}
