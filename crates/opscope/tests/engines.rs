@@ -706,3 +706,13 @@ fn a_long_log_above_a_table_hides_it_only_beyond_what_is_looked_at() {
     place.write("long.txt", format!("{}{PYTORCH}", log.repeat(30)));
     place.fails(1, &["text (opscope looked at the first 16 MiB of it", "cut off"], &["analyze", "long.txt"]);
 }
+
+#[test]
+fn a_table_of_pytorchs_in_seconds_says_that_they_are_too_coarse_for_what_it_prints_as_nothing() {
+    let place = Place::new();
+    place.write("seconds.txt", PYTORCH.replace("3.000ms", " 0.003s").replace("1.000ms", " 0.000s"));
+    let expected = vec![("rounded-to-nothing".to_owned(), "rows".to_owned())];
+    assert_eq!(time_and_losses(&place, "seconds.txt"), (3_000_000.0, expected));
+    let text = place.done(&["analyze", "seconds.txt"]).stdout;
+    assert!(text.contains("its unit is too coarse"), "{text}");
+}

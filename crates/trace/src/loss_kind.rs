@@ -474,6 +474,8 @@ loss_kinds! {
                 "not in the table: time that its total has and its rows haven't";
             OffTotal = "off-total", Doubted, Task,
                 "doubtful: a table whose times don't add up to the total that it states";
+            RoundedToNothing = "rounded-to-nothing", Doubted, Task,
+                "doubtful: a time that the table prints as 0, because its unit is too coarse";
             CutNames = "cut-names", Doubted, Name,
                 "doubtful: names that were cut off, so that several may be shown as one";
             CutInference = "cut-inference", Lost, Iteration,

@@ -117,6 +117,17 @@ fn cut(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
 
 /// A time with its unit, such as `117.000us` or `1.202s`.
 fn duration(text: &str) -> Option<Nanoseconds> {
+    let (number, unit) = number_and_unit(text)?;
+    crate::layers::time(number.parse().ok()?, unit)
+}
+
+/// By how much a time may be off, in nanoseconds: half of its third decimal, which is the last one.
+fn rounding(text: &str) -> i64 {
+    number_and_unit(text).map_or(0, |(_, unit)| (unit / 2e3) as i64)
+}
+
+/// The number of a time, and its unit in nanoseconds.
+fn number_and_unit(text: &str) -> Option<(&str, f64)> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|letter: char| letter.is_ascii_alphabetic())?);
     let unit = match unit {
@@ -126,7 +137,7 @@ fn duration(text: &str) -> Option<Nanoseconds> {
         "s" => 1e9,
         _ => return None,
     };
-    crate::layers::time(number.trim().parse().ok()?, unit)
+    Some((number.trim(), unit))
 }
 
 /// Whether text that begins so has the headings of such a table.
@@ -158,6 +169,11 @@ struct Row {
     /// Whether any cell tells a time or share of the processor. In a coarse unit, a short time is printed as none, and
     /// its share isn't.
     is_of_processor: bool,
+    /// By how much its times may be off, in nanoseconds.
+    rounding: i64,
+    /// Whether its time is printed as none in a unit that is too coarse to tell. A table chooses the unit of each time
+    /// by its length, microseconds for none, unless it was asked for one unit (`time_unit`).
+    is_rounded_to_nothing: bool,
     calls: u64,
 }
 
@@ -215,26 +231,32 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     layers.losses.count(LossKind::LayerWithoutDuration, "CUDA total, of calls within one another", is_untold);
     let has_device = enter(&mut layers, &rows, &columns, device_total);
     let cpu: i64 = rows.iter().filter_map(|row| row.cpu).fold(0, |sum, time| sum.saturating_add(time.0));
-    compare_with(&mut layers, "Self CPU time total", cpu_total, cpu);
+    let rounding = rows.iter().map(|row| row.rounding);
+    // The total is rounded as well.
+    let rounding = rounding.clone().sum::<i64>() + rounding.max().unwrap_or(0);
+    compare_with(&mut layers, "Self CPU time total", cpu_total, cpu, rounding);
     if has_device {
         let on_device = has_device_time(&rows, device_total);
         let of_device = rows.iter().filter(|row| on_device(row)).filter_map(|row| row.device);
         let sum = of_device.fold(0_i64, |sum, time| sum.saturating_add(time.0));
-        compare_with(&mut layers, "the device's time total", device_total, sum);
+        compare_with(&mut layers, "the device's time total", device_total, sum, rounding);
     }
+    let rounded = rows.iter().filter(|row| row.is_rounded_to_nothing).count();
+    layers.losses.count(LossKind::RoundedToNothing, "rows", rounded as u64);
     let cut = rows.iter().filter(|row| row.name.ends_with("...")).count();
     layers.losses.count(LossKind::CutNames, "names that end with ...", cut as u64);
     Ok(layers.finish())
 }
 
-/// Counts a total that the sum of the rows is off by more than their rounding.
-fn compare_with(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, sum: i64) {
+/// Counts a total that the sum of the rows is off by more than a hundredth beyond their rounding.
+fn compare_with(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, sum: i64, rounding: i64) {
     let Some(total) = total else { return };
     let missing = total.0.saturating_sub(sum);
-    if missing > total.0 / 100 {
+    let allowed = (total.0 / 100).saturating_add(rounding);
+    if missing > allowed {
         let time = format!("{:.3} ms of {subject}", missing as f64 / 1e6);
         layers.losses.count(LossKind::RowsNotPrinted, &time, 1);
-    } else if missing.saturating_neg() > total.0 / 100 {
+    } else if missing.saturating_neg() > allowed {
         let times =
             format!("rows of {:.3} ms, {subject} of {:.3} ms", sum as f64 / 1e6, total.0 as f64 / 1e6);
         layers.losses.count(LossKind::OffTotal, &times, 1);
@@ -248,11 +270,17 @@ fn row(columns: &Columns, line: &str) -> Option<Row> {
     let device = columns.device.as_ref().map(|(place, _)| duration(&cells[*place]).unwrap_or_default());
     let is_told = |place: &usize| cells[*place].bytes().any(|byte| matches!(byte, b'1'..=b'9'));
     let is_of_processor = columns.of_processor.iter().any(is_told);
+    let (cpu, of_cpu) = (duration(&cells[columns.cpu]), rounding(&cells[columns.cpu]));
+    let of_device = columns.device.as_ref().map_or(0, |(place, _)| rounding(&cells[*place]));
+    // Kernels take time of the device alone.
+    let has_other_time = !is_of_processor && device.is_some_and(|time| time.0 > 0);
     (!name.is_empty()).then(|| Row {
         name,
-        cpu: duration(&cells[columns.cpu]),
+        cpu,
         device,
         is_of_processor,
+        rounding: of_cpu.max(of_device),
+        is_rounded_to_nothing: cpu == Some(Nanoseconds::ZERO) && of_cpu > 0 && !has_other_time,
         calls,
     })
 }
@@ -464,6 +492,28 @@ mod tests {
         let of_add = text.lines().find(|line| line.contains("aten::add")).unwrap();
         let text = text.replace(of_add, &of_add.replace("0.00%", "0.40%"));
         assert_eq!(durations(&text), (vec![8_000_000_000, 2_000_000_000], vec![100_000_000, 0]));
+    }
+
+    #[test]
+    fn times_that_a_coarse_unit_prints_as_none_are_told() {
+        let told = |rows: &[[&str; 4]], totals: &str| {
+            let trace = read(table(rows, totals).as_bytes(), &Stop::default()).unwrap();
+            let losses = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count));
+            losses.collect::<Vec<_>>()
+        };
+        let rounded = |count: u64| vec![(LossKind::RoundedToNothing, count)];
+        let host = [["aten::mm", "0.012s", "0.000s", "1"], ["aten::add", "0.000s", "0.000s", "9"]];
+        // Rounding alone may make the millisecond that the total has beyond the rows.
+        assert_eq!(told(&host, "Self CPU time total: 0.013s\nSelf CUDA time total: 0.000s\n"), rounded(1));
+        let exact = [["aten::mm", "12.000ms", "0.000us", "1"], ["aten::add", "0.000us", "0.000us", "9"]];
+        assert!(told(&exact, "Self CPU time total: 12.000ms\n").is_empty());
+        // Kernels take no time of the processor in any unit.
+        let kernels = [
+            ["aten::mm", "0.012s", "0.500s", "1"],
+            ["gemm", "0.000s", "0.500s", "1"],
+            ["tiny", "0.000s", "0.000s", "3"],
+        ];
+        assert_eq!(told(&kernels, "Self CUDA time total: 0.500s\n"), rounded(1));
     }
 
     #[test]
