@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use opscope_advise::ConverterOptions;
-use opscope_advise::converter::{Conversion, ConverterFile, FusionResult, Switches};
+use opscope_advise::converter::{Conversion, ConverterFile, FusionResult, OperatorLibrary, Switches};
 use opscope_say::say;
 
 use crate::terminal::Terminal;
@@ -198,6 +198,11 @@ fn small_text(path: &Path) -> Option<String> {
 /// The kind of a file of the converter's, by its content.
 pub fn kind(path: &Path) -> Option<ConverterFile> {
     ConverterFile::of(&small_text(path)?)
+}
+
+/// The library of operators that a file is, by its content.
+pub fn operator_library(path: &Path) -> Option<OperatorLibrary> {
+    OperatorLibrary::of(&small_text(path)?)
 }
 
 /// The converter's switch files and reports of fusion in a folder, or in that of a file: those that say

@@ -476,3 +476,27 @@ fn an_operator_is_found_with_the_lines_of_the_program_that_asked_for_it() {
     let json = place.done(&["where", "MatMul1", "ascend_pytorch_profiler_0.db", "--json"]).json();
     assert_eq!(json["origins"][0]["stack"][1], "main.py(9): run", "{json}");
 }
+
+#[test]
+fn a_library_of_ascends_operators_is_known_by_its_content_and_a_file_of_its_compiler_by_its_name() {
+    let place = Place::new();
+    place.write(
+        "aic-ascend310-ops-info.json",
+        r#"{"Abs": {"input0": {"name": "x", "dtype": "float16,float"}, "dynamicShapeSupport": {"flag": "true"}},
+            "Add": {"input0": {"name": "x1", "dtype": "float16"}, "output0": {"name": "y", "dtype": "float16"}}}"#,
+    );
+    place.write("abs.ini", "[Abs]\ninput0.name=x\ninput0.dtype=float16,float\nopFile.value=abs\n");
+    for (file, types) in [("aic-ascend310-ops-info.json", "float16 2, float 1"), ("abs.ini", "float16 1")] {
+        let text = place.done(&["info", file]).stdout;
+        assert!(text.contains("an operator information library"), "{text}");
+        assert!(text.contains(types), "{text}");
+    }
+    let json = place.done(&["info", "aic-ascend310-ops-info.json", "--json"]).json();
+    assert_eq!(number(&json, "/content/operators"), 2.0);
+    assert_eq!(number(&json, "/content/element_types/float16"), 2.0);
+    assert_eq!(number(&json, "/content/dynamic_operators"), 1.0);
+    place.write("aic-conv.info", "kernel conv\n");
+    let answer = place.run(&["info", "aic-conv.info"]);
+    assert_eq!(answer.status, Some(1));
+    assert!(answer.stdout.contains("(aic-*.info), whose layout isn't public"), "{}", answer.stdout);
+}

@@ -1,11 +1,12 @@
-//! Files about a model's conversion: the command, the file that switches fusion rules, and the
-//! file that says which rules took effect.
+//! Files about a model's conversion: the command, the file that switches fusion rules, the file that says
+//! which rules took effect, and the library that says which operators there are for a chip.
 //!
 //! Facts: the pages about `--fusion_switch_file`, `--export_compile_stat` and the other options in
 //! CANN's guide to ATC; the guide to ATC of the SS928 and SS927 for SVP boards.
 
 mod command;
 mod json;
+mod operator_library;
 mod result;
 mod review;
 mod switches;
@@ -13,6 +14,7 @@ mod switches;
 use std::fmt;
 
 pub use command::ConverterOptions;
+pub use operator_library::{LibraryOperator, OperatorLibrary};
 pub use result::{FusionResult, PassCount};
 pub use review::{Conversion, Gravity, Remark};
 pub use switches::{Fused, Switch, Switches, all_on, all_safe_on_svp};

@@ -13,7 +13,7 @@ use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, UsageError, with_causes};
 use crate::profile::{self, Opened, Tell, board};
 use crate::report::conversion;
-use crate::report::info::{Info, of_job, of_model, of_side_files, of_trace};
+use crate::report::info::{Info, of_job, of_model, of_operator_library, of_side_files, of_trace};
 use crate::report::nodes::Nodes;
 use crate::terminal::Terminal;
 
@@ -131,6 +131,17 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
         of_side_files(&SideFiles::of_file(path), &mut info.facts);
     } else if is_unread && converter_files::kind(path).is_some() {
         add_converter_file(&mut info, path);
+    } else if is_unread && let Some(library) = converter_files::operator_library(path) {
+        info.kind = word("an operator information library of Ascend's compiler").to_owned();
+        of_operator_library(&library, &mut info.facts);
+    } else if is_unknown && is_aic_info(path) {
+        let content = std::mem::take(&mut info.kind);
+        info.kind = say!(
+            "by its name a file that the compilation for a processor of Ascend left (aic-*.info), whose layout \
+             isn't public; its content: {content}"
+        );
+        info.is_foreign = true;
+        info.problem = Some(word("nothing of it is of a kind that opscope reads").to_owned());
     } else if source.is(&formats::ascend_ranks::FORMAT) {
         let remedy = word("a profile of one rank: give the folder that it is in to 'opscope cluster'");
         info.facts.missing.push(remedy.to_owned());
@@ -145,6 +156,12 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
 
 fn is_om(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("om"))
+}
+
+/// Whether a file has the name of those that Ascend's compiler leaves beside what it made.
+fn is_aic_info(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    name.starts_with("aic-") && name.ends_with(".info")
 }
 
 /// Whether the model itself was read, so that nothing is missing where no file beside it tells of its layers.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
+use opscope_advise::converter::OperatorLibrary;
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
 use opscope_formats::rocm;
@@ -350,6 +351,22 @@ fn missing(trace: &Trace, facts: &mut Facts) {
         ),
     ];
     facts.missing.extend(checks.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what));
+}
+
+/// Says of how many operators a library has which types of elements, and how many take inputs of any size.
+pub fn of_operator_library(library: &OperatorLibrary, facts: &mut Facts) {
+    let operators = library.operators.len();
+    facts.add("operators", "operators", operators.to_string(), operators);
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    for input_type in library.operators.values().flat_map(|operator| &operator.input_types) {
+        *types.entry(input_type).or_default() += 1;
+    }
+    if !types.is_empty() {
+        let text = say!("{} (how many operators read each)", most_frequent(&types));
+        facts.add("element types", "element_types", text, json!(types));
+    }
+    let dynamic = library.operators.values().filter(|operator| operator.is_dynamic).count();
+    facts.add("dynamic sizes", "dynamic_operators", count(dynamic, "operator"), dynamic);
 }
 
 /// Words by how often they occur: `Conv 12, Relu 11, … 7 more`.
