@@ -123,20 +123,34 @@ impl StatedTable {
     /// The rows put together by their parts, such as all operations by kind of link, with the sums of
     /// [`StatedTable::totals`] and how many rows there are of each.
     pub fn by_part(&self, trace: &Trace) -> Vec<StatedPart> {
-        let mut parts: Vec<(StringId, Self)> = Vec::new();
-        for row in &self.rows {
-            let index = parts.iter().position(|(part, _)| *part == row.part).unwrap_or_else(|| {
-                parts.push((row.part, Self { rows: Vec::new(), columns: self.columns.clone(), ..*self }));
-                parts.len() - 1
-            });
-            parts[index].1.rows.push(row.clone());
-        }
         let sums = |(part, table): &(StringId, Self)| StatedPart {
             part: *part,
             rows: table.rows.len(),
             sums: table.totals(trace),
         };
-        parts.iter().map(sums).collect()
+        self.apart(|row| row.part).iter().map(sums).collect()
+    }
+
+    /// The rows of each step in a table of their own, in the order of the steps' names: of functions, a step is an
+    /// event or a profile, whose samples add up to nothing.
+    pub fn by_step(&self, trace: &Trace) -> Vec<(StringId, Self)> {
+        let mut tables = self.apart(|row| row.step);
+        tables.sort_by_key(|(step, _)| trace.strings.get(*step));
+        tables
+    }
+
+    /// A table for each value that `of` gives for a row, in the order of the rows.
+    fn apart(&self, of: impl Fn(&StatedRow) -> StringId) -> Vec<(StringId, Self)> {
+        let mut tables: Vec<(StringId, Self)> = Vec::new();
+        for row in &self.rows {
+            let value = of(row);
+            let index = tables.iter().position(|(known, _)| *known == value).unwrap_or_else(|| {
+                tables.push((value, Self { rows: Vec::new(), columns: self.columns.clone(), ..*self }));
+                tables.len() - 1
+            });
+            tables[index].1.rows.push(row.clone());
+        }
+        tables
     }
 }
 
@@ -182,5 +196,29 @@ mod tests {
             .map(|part| (text(part.part), part.rows, part.sums[0].value))
             .collect();
         assert_eq!(parts, [("RDMA", 1, 5.0), ("HCCS", 3, 6.0)]);
+    }
+
+    #[test]
+    fn samples_of_two_events_are_summed_apart() {
+        let mut trace = Trace::new();
+        let about = |step, subject| FigureSubject {
+            topic: FigureTopic::Function,
+            source: "perf script",
+            step,
+            subject,
+            part: "",
+        };
+        for (event, function, samples) in
+            [("misses", "gemm", 9.0), ("cycles", "gemm", 7.0), ("cycles", "copy", 1.5)]
+        {
+            trace.push_figures(about(event, function), &[("itself", "", Some(samples))]);
+        }
+        let tables = StatedTable::all(&trace);
+        let sums: Vec<_> = tables[0]
+            .by_step(&trace)
+            .iter()
+            .map(|(step, table)| (trace.strings.get(*step), table.rows.len(), table.totals(&trace)[0].value))
+            .collect();
+        assert_eq!(sums, [("cycles", 2, 8.5), ("misses", 1, 9.0)]);
     }
 }

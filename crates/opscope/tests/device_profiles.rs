@@ -425,6 +425,9 @@ fn folded_stacks_with_two_counts_are_those_of_two_profiles() {
     assert!(!text.contains("gemm 10"), "{text}");
     let info = place.done(&["info", "both.folded"]).stdout;
     assert!(info.contains("every line ends in two numbers"), "{info}");
+    for told in ["itself 15 (folded stacks, first count)", "itself 21 (folded stacks, second count)"] {
+        assert!(info.contains(told), "{info}");
+    }
     place.write("one.folded", "main;worker 1 12\nmain;copy 9\n");
     assert_eq!(losses(&place, "one.folded"), [("number-behind-name".to_owned(), 1)]);
 }
@@ -477,4 +480,17 @@ fn folded_stacks_with_fractions_are_added_up_with_them() {
     let text = place.done(&["analyze", "scaled.folded"]).stdout;
     assert!(text.contains("13.500") && text.contains("2.250"), "{text}");
     assert_eq!(losses(&place, "scaled.folded"), Vec::new());
+}
+
+#[test]
+fn samples_of_two_events_are_summed_apart() {
+    let place = Place::new();
+    let sample =
+        |event: &str| format!("python 7 [003] 12.5:  1000 {event}:u:\n\t 7f3a gemm (libblas.so)\n\n");
+    let text = sample("cycles").repeat(3) + &sample("cache-misses").repeat(2);
+    place.write("script.txt", text);
+    let info = place.done(&["info", "script.txt"]).stdout;
+    for told in ["itself 3 (perf script, cycles:u)", "itself 2 (perf script, cache-misses:u)"] {
+        assert!(info.contains(told), "{info}");
+    }
 }

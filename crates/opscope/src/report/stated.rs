@@ -68,17 +68,30 @@ fn sums(trace: &Trace, totals: &[StatedSum]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// A line for each file that states figures: how many rows and what they sum up to.
+/// A line for each file that states figures, and of samples for each event: how many rows and what they sum up to.
 pub fn stated_lines(trace: &Trace) -> Vec<String> {
-    let line = |table: &StatedTable| {
+    let text = |id| trace.strings.get(id);
+    let line = |table: &StatedTable, event: &str| {
         // Their rows overlap: SDMA carries what went over HCCS, and a matrix has rows of all operations together.
         let overlap = matches!(table.topic, FigureTopic::Transport | FigureTopic::Link);
         let sums = if overlap { String::new() } else { sums(trace, &table.totals(trace)) };
         let gap = if sums.is_empty() { "" } else { ": " };
-        let source = trace.strings.get(table.source);
-        say!("{}{gap}{sums} ({source})", rows_of(table.topic, table.rows.len()))
+        let rows = rows_of(table.topic, table.rows.len());
+        let source = text(table.source);
+        match event {
+            "" => say!("{}{gap}{sums} ({source})", rows),
+            event => say!("{}{gap}{sums} ({source}, {event})", rows),
+        }
     };
-    StatedTable::all(trace).iter().map(line).collect()
+    let lines = |table: &StatedTable| -> Vec<String> {
+        match table.topic {
+            FigureTopic::Function => {
+                table.by_step(trace).iter().map(|(event, table)| line(table, text(*event))).collect()
+            }
+            _ => vec![line(table, "")],
+        }
+    };
+    StatedTable::all(trace).iter().flat_map(lines).collect()
 }
 
 /// The tables: of a profile with tasks those that tell what its tasks don't, of others all. Each has `top` rows, or
