@@ -50,7 +50,10 @@ fn ranks_wait_for_one_that_was_not_recorded_as_long_as_for_one_that_was() {
     let rows = told["collectives"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["incomplete"].as_u64().unwrap() > 0), "{told:#}");
     let one = place.done(&["cluster", "comm", &lacking, "--instance", "tp:4/3", "--json"]).json();
+    assert_eq!(one["instances"][0]["missing"], serde_json::json!([5]), "{one:#}");
+    assert_eq!(one["instances"][0]["type"], "allReduce", "{one:#}");
     let part = &one["parts"][0];
+    assert_eq!(part["instance"], 0, "{one:#}");
     assert!(part["waited_ns"].as_f64().unwrap() > 1e6, "{one:#}");
     assert_ne!(part["is_last"], true, "{one:#}");
 }

@@ -65,7 +65,7 @@ mod engine {
     use opscope_testing::small_disk::SmallDisk;
     use serde_json::{Value, json};
 
-    use super::common::sets::{asking, assert_same, place_with_set, questions, rows};
+    use super::common::sets::{asking, assert_same, made_so, place_with_set, questions, rows};
     use super::common::{Answer, Place};
 
     /// Runs statements on DuckDB and prints a line of JSON for each: its rows.
@@ -104,6 +104,47 @@ for statement in json.load(sys.stdin):
                 assert_same(name, &rows(&place, sql, &["--jobs", "1"]), &others, 1e-6);
             }
         }
+    }
+
+    #[test]
+    fn stages_and_links_are_those_of_the_commands_also_where_a_rank_is_cut() {
+        let place = Place::new();
+        let words = ["--ranks", "16", "--steps", "4", "--damage", "cut=6", "--format", "text"];
+        let run = made_so(&place, "runs", &words);
+        place.done(&["cluster", "import", &run, "-o", "set"]);
+        let asked = |words: &[&str]| place.done(&[&["cluster"], words, &["set", "--json"]].concat()).json();
+        let questions = questions(&place, "datafusion");
+        let answered = |name: &str| rows(&place, &questions[name], &[]);
+        let is_close = |a: &Value, b: &Value| {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            (a - b).abs() <= 1.0 + 1e-9 * b.abs()
+        };
+
+        let summary = asked(&["summary", "--by", "stage"]);
+        let (expected, found) = (summary["rows"].as_array().unwrap(), answered("stages"));
+        assert_eq!((expected.len(), found.len()), (2, 2), "{summary:#}");
+        for (expected, found) in expected.iter().zip(&found) {
+            for column in ["step_ns", "compute_ns", "waiting_ns", "bubble_ns", "transfer_ns", "idle_ns"] {
+                assert!(is_close(&found[column], &expected[column]), "{column}: {found:#} {expected:#}");
+            }
+            let imbalance = [found, expected].map(|it| it["imbalance"].as_f64().unwrap());
+            assert!((imbalance[0] - imbalance[1]).abs() < 1e-9, "{found:#} {expected:#}");
+        }
+
+        let mut expected: Vec<String> = Vec::new();
+        let matrix = asked(&["comm", "--matrix"]);
+        let line = |row: &Value| {
+            let words = ["src", "dst", "role", "type", "transport"].map(|it| row[it].to_string());
+            // A send is a receive to the command.
+            let words = words.join(" ").replace("send", "receive");
+            format!("{words} {:.0}", row["bytes"].as_f64().unwrap())
+        };
+        expected.extend(matrix["links"].as_array().unwrap().iter().map(line));
+        let mut found: Vec<String> = answered("links").iter().map(line).collect();
+        assert!(expected.len() > 50, "{matrix:#}");
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected);
     }
 
     #[test]

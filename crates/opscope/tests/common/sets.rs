@@ -18,6 +18,13 @@ pub fn place_with_set(ranks: &str, more: &[&str]) -> Place {
     place
 }
 
+/// The folder of a simulated cluster in one form, which the words say last.
+pub fn made_so(place: &Place, name: &str, words: &[&str]) -> String {
+    place.done(&[&["sample", "cluster", "-o", name][..], words].concat());
+    let made = std::fs::read_dir(place.path(name)).unwrap().next().expect("a collection").unwrap();
+    format!("{name}/{}/{}", made.file_name().to_str().unwrap(), words.last().unwrap())
+}
+
 /// The arguments that ask the set.
 pub fn asking<'a>(statement: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["cluster", "sql", "set", statement][..], more].concat()

@@ -64,8 +64,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         true => arguments.source.survey(terminal)?,
         false => arguments.source.examine(terminal)?,
     };
+    let form = form_of(&arguments.form, terminal);
     let tables = match &arguments.instance {
-        Some(word) => cluster::instance_tables(&find_instance(&findings, word)?),
+        Some(word) => cluster::instance_tables(&find_instance(&findings, word)?, form),
         None => {
             let filter = filter(&findings, arguments)?;
             match arguments.matrix {
@@ -81,7 +82,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         });
     }
     let losses = cluster::losses(&findings);
-    terminal.print(&cluster::print(&tables, form_of(&arguments.form, terminal), losses)?)?;
+    terminal.print(&cluster::print(&tables, form, losses)?)?;
     Ok(Exit::Done)
 }
 

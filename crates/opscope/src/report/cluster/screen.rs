@@ -115,8 +115,7 @@ fn hide_one_another(findings: &Findings) -> String {
 
 /// The ranks, hosts and steps that were recorded, and what is missing of the run.
 pub fn extent(findings: &Findings) -> String {
-    let missing = findings.missing();
-    let here = findings.run.ranks.iter().filter(|rank| !rank.is_empty()).count();
+    let (missing, here) = (findings.missing(), recorded(findings));
     let unnamed = findings.run.groups.iter().max_by_key(|group| group.unnamed).filter(|it| it.unnamed > 0);
     let ranks = match (missing.is_empty(), unnamed) {
         (true, None) => bold(&count(here, "rank")),
@@ -133,6 +132,11 @@ pub fn extent(findings: &Findings) -> String {
     let layout = if layout.is_empty() { String::new() } else { format!(" ({})", layout.join(", ")) };
     let (hosts, steps) = (count(findings.run.hosts.len(), "host"), count(findings.run.steps().len(), "step"));
     say!("{ranks} on {hosts}{layout}, {steps}")
+}
+
+/// How many ranks something was recorded of.
+fn recorded(findings: &Findings) -> usize {
+    findings.run.ranks.iter().filter(|rank| !rank.is_empty()).count()
 }
 
 /// The extent of the examination.
@@ -256,7 +260,7 @@ pub fn to_json(findings: &Findings) -> Envelope<Value> {
     let costs = &findings.costs;
     let suspects: Vec<Value> = (0..costs.suspects.len()).map(|index| suspect_json(findings, index)).collect();
     let answer = json!({
-        "ranks": findings.run.ranks.len(),
+        "ranks": recorded(findings),
         "missing": findings.missing(),
         "without_peers": findings.without_peers(),
         "slow_classes": findings.slow_classes(),

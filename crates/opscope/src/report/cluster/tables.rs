@@ -1,7 +1,7 @@
 //! Answers that are tables: where steps go, collectives, links, one collective, experts.
 
 use opscope_reach::{
-    CollectivesRow, Experts, ExpertsProduct, Findings, InstanceParts, MatrixRow, SummaryRow,
+    CollectivesRow, Experts, ExpertsProduct, Findings, InstanceParts, MatrixRow, PartRow, SummaryRow,
 };
 use opscope_say::{say, word};
 use opscope_trace::units;
@@ -223,44 +223,84 @@ pub fn matrix_tables(rows: &[MatrixRow]) -> Vec<Named> {
     vec![Named { key: "links", heading: None, table }]
 }
 
-/// One collective, or those of several pairs under one number.
-pub fn instance_tables(found: &[InstanceParts]) -> Vec<Named> {
-    let table = |instance: &InstanceParts| {
-        let columns = [
-            number("rank", "rank"),
-            text("place", "place"),
-            number("came after", "came_ns"),
-            number("waited", "waited_ns"),
-            number("transferred", "transfer_ns"),
-            number("own work before", "segment_ns"),
-            number("typical", "typical_ns"),
-            text("", "is_last"),
-        ];
-        let mut table = Table::new(columns);
-        for part in &instance.parts {
-            table.row([
-                TableCell::new(part.rank.to_string(), part.rank),
-                part.place.as_str().into(),
-                fine(part.came_ns),
-                fine(part.waited_ns),
-                fine(part.transfer_ns),
-                fine(part.segment_ns as f64),
-                fine(part.typical_ns),
-                TableCell::new(
-                    if part.is_last { word("the others waited for it") } else { "" },
-                    part.is_last,
-                ),
-            ]);
-        }
-        let missing = match instance.missing.is_empty() {
-            true => String::new(),
-            false => say!("; not recorded: {}", listed(&instance.missing)),
-        };
-        let heading =
-            say!("{} of {} in step {}{missing}", instance.kind.name(), instance.role.name(), instance.step);
-        Named { key: "parts", heading: Some(heading), table }
+/// One collective, or those of several pairs under one number: for people a table of each, for programs one of all
+/// their parts and one of themselves.
+pub fn instance_tables(found: &[InstanceParts], form: TablesForm) -> Vec<Named> {
+    match form {
+        TablesForm::Text(_) | TablesForm::Markdown => found.iter().map(parts_of_one).collect(),
+        TablesForm::Json | TablesForm::Csv => vec![parts_of_all(found), instances_themselves(found)],
+    }
+}
+
+fn parts_of_one(instance: &InstanceParts) -> Named {
+    let mut table = Table::new(part_columns());
+    instance.parts.iter().for_each(|part| table.row(part_cells(part)));
+    let missing = match instance.missing.is_empty() {
+        true => String::new(),
+        false => say!("; not recorded: {}", listed(&instance.missing)),
     };
-    found.iter().map(table).collect()
+    let heading =
+        say!("{} of {} in step {}{missing}", instance.kind.name(), instance.role.name(), instance.step);
+    Named { key: "parts", heading: Some(heading), table }
+}
+
+fn parts_of_all(found: &[InstanceParts]) -> Named {
+    let columns = part_columns().into_iter().chain([number("collective", "instance")]);
+    let mut table = Table::new(columns.collect::<Vec<_>>());
+    for (place, instance) in found.iter().enumerate() {
+        for part in &instance.parts {
+            let cells = part_cells(part).into_iter();
+            table.row(cells.chain([TableCell::new(place.to_string(), place as u64)]).collect::<Vec<_>>());
+        }
+    }
+    Named { key: "parts", heading: None, table }
+}
+
+fn instances_themselves(found: &[InstanceParts]) -> Named {
+    let columns = [
+        number("collective", "instance"),
+        text("group", "role"),
+        text("type", "type"),
+        number("step", "step"),
+        text("not recorded", "missing"),
+    ];
+    let mut table = Table::new(columns);
+    for (place, instance) in found.iter().enumerate() {
+        table.row([
+            TableCell::new(place.to_string(), place as u64),
+            instance.role.name().into(),
+            instance.kind.name().into(),
+            TableCell::new(instance.step.to_string(), instance.step),
+            TableCell::new(listed(&instance.missing), serde_json::json!(instance.missing)),
+        ]);
+    }
+    Named { key: "instances", heading: None, table }
+}
+
+fn part_columns() -> [TableColumn; 8] {
+    [
+        number("rank", "rank"),
+        text("place", "place"),
+        number("came after", "came_ns"),
+        number("waited", "waited_ns"),
+        number("transferred", "transfer_ns"),
+        number("own work before", "segment_ns"),
+        number("typical", "typical_ns"),
+        text("", "is_last"),
+    ]
+}
+
+fn part_cells(part: &PartRow) -> [TableCell; 8] {
+    [
+        TableCell::new(part.rank.to_string(), part.rank),
+        part.place.as_str().into(),
+        fine(part.came_ns),
+        fine(part.waited_ns),
+        fine(part.transfer_ns),
+        fine(part.segment_ns as f64),
+        fine(part.typical_ns),
+        TableCell::new(if part.is_last { word("the others waited for it") } else { "" }, part.is_last),
+    ]
 }
 
 /// A time that may be microseconds only.
