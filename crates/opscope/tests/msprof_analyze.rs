@@ -10,13 +10,14 @@ mod marker;
 #[path = "msprof_analyze/tables.rs"]
 mod tables;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Place;
 use opscope_testing::companions;
 use serde_json::Value;
-use tables::{assert_same, assert_same_databases, read};
+use tables::{Contents, assert_same, assert_same_databases, read};
 
 /// The database of results in a folder.
 fn results(place: &Place, folder: &str) -> PathBuf {
@@ -218,6 +219,69 @@ fn ranks_of_our_own_sample_give_what_the_vendors_program_makes_of_them() {
     place.done(&["msprof-analyze", "-d", &input, "-o", "our-texts"]);
     let folder = |name: &str| place.path(name).join("cluster_analysis_output");
     assert_same_texts(&place, &folder("our-texts"), &folder("their-texts"), "text");
+}
+
+/// The whole numbers in a column of a table, each once.
+fn whole_numbers(tables: &BTreeMap<String, Contents>, table: &str, column: &str) -> BTreeSet<i64> {
+    let contents = &tables[table];
+    let place = contents.columns.iter().position(|it| it == column).expect("the column");
+    let number = |row: &Vec<rusqlite::types::Value>| match row[place] {
+        rusqlite::types::Value::Integer(number) => Some(number),
+        _ => None,
+    };
+    contents.rows.iter().filter_map(number).collect()
+}
+
+#[test]
+fn ranks_and_a_step_are_chosen_where_the_vendors_program_chooses_them() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "8", "--seed", "5", "--format", "both", "--layers", "2"]);
+    let input = "cluster_8_ranks_seed_5/db";
+    let run = |mode: &str, output: &str, more: &[&str]| {
+        place.done(&[&["msprof-analyze", "-m", mode, "-d", input, "-o", output], more].concat());
+        read(&results(&place, output))
+    };
+    let chosen = run("all", "chosen", &["--rank_list", "0,3"]);
+    for (table, column, ranks) in [
+        ("ClusterCommunicationTime", "rank_id", BTreeSet::from([0, 3])),
+        ("ClusterCommunicationBandwidth", "rank_id", BTreeSet::from([0, 3])),
+        ("RankDeviceMap", "rankId", (0..8).collect()),
+    ] {
+        assert_eq!(whole_numbers(&chosen, table, column), ranks, "{table}");
+    }
+    let tokens = |output: &str, more: &[&str]| {
+        let tables = run("ep_load_balance", output, more);
+        let ranks = whole_numbers(&tables, "EPTokensSummary", "rank");
+        (ranks, whole_numbers(&tables, "EPTokensSummary", "inputShapesSummary").into_iter().sum::<i64>())
+    };
+    let (_, of_all) = tokens("tokens", &[]);
+    let (ranks, of_step) = tokens("tokens-of-step", &["--rank_list", "0,1,2,5", "--step_id", "11"]);
+    assert_eq!(ranks, BTreeSet::from([0, 1, 2, 5]));
+    assert!(0 < of_step && 2 * of_step < of_all, "{of_step} of {of_all}");
+    let texts = "cluster_8_ranks_seed_5/text";
+    let told = place.done(&["msprof-analyze", "-d", texts, "-o", "texts", "--rank_list", "0"]);
+    assert!(told.stderr.contains("of texts all ranks are written"), "{}", told.stderr);
+    assert!(told.stdout.contains("all of 8 ranks (texts)"), "{}", told.stdout);
+
+    let Some(program) = companions::msprof_analyze() else { return };
+    for (number, (mode, more)) in [
+        ("all", &["--rank_list", "0,3"][..]),
+        ("communication_time", &["--rank_list", "5"]),
+        ("communication_matrix", &["--rank_list", "1,2"]),
+        ("communication_matrix_sum", &["--rank_list", "1,2"]),
+        ("communication_group_map", &["--rank_list", "0"]),
+        ("communication_bottleneck", &["--rank_list", "0,3,5", "--rank_id", "3"]),
+        ("ep_load_balance", &["--rank_list", "0,1,2,5", "--step_id", "11"]),
+        ("ep_load_balance", &["--step_id", "10"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [ours, theirs] = ["ours", "theirs"].map(|whose| format!("{whose}-{number}"));
+        run(mode, &ours, more);
+        vendor(&program, &place, &[&["-m", mode, "-d", input, "-o", &theirs], more].concat());
+        assert_same_databases(&results(&place, &ours), &results(&place, &theirs), mode);
+    }
 }
 
 #[test]

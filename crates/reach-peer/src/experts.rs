@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use opscope_reach::Collection;
-use opscope_reach::database::{Texts, each_row, whole};
+use opscope_reach::database::{Database, Texts, each_row, whole};
+use opscope_trace::NumberSet;
 
 use crate::error::PeerError;
+use crate::profile::{Span, wanted};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table};
 
@@ -39,11 +41,11 @@ fn tokens(shapes: &str) -> Option<i64> {
     })
 }
 
-/// Writes the tables; returns whether any rank has such an operator. Without, nothing is written.
+/// Writes the tables, of a step or of all; returns whether any rank has such an operator. Without, nothing is written.
 ///
 /// # Errors
 /// When the result can't be written.
-pub fn balance(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
+pub fn balance(ranks: &Ranks, step: Option<i64>, path: &Path) -> Result<bool, PeerError> {
     let groups: Vec<(Vec<u32>, String)> = ranks
         .groups
         .values()
@@ -57,7 +59,7 @@ pub fn balance(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
         .collect();
     let mut rows: Vec<(u32, &str, i64)> = Vec::new();
     let Ok(()) = ranks.each(
-        |collection| read(ranks, collection),
+        |collection| read(ranks, collection, step),
         |collection, sum| {
             let group = groups.iter().find(|(members, _)| members.contains(&collection.rank));
             if let (Some(sum), Some((_, text))) = (sum, group) {
@@ -86,20 +88,40 @@ pub fn balance(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
     Ok(true)
 }
 
-fn read(ranks: &Ranks, collection: &Collection) -> Option<i64> {
+fn read(ranks: &Ranks, collection: &Collection, step: Option<i64>) -> Option<i64> {
     let mut sum: Option<i64> = None;
     ranks.read(collection, File::Profile, |database| {
+        let Some(within) = wanted(database, step)? else { return Ok(()) };
+        let mut of_step = NumberSet::default();
+        let tasks = match step {
+            Some(_) => read_tasks(database, within, &mut of_step),
+            None => Ok(()),
+        };
         let (texts, done) = Texts::read(database);
-        let rows = each_row(database, "COMPUTE_TASK_INFO", &["opType", "inputShapes"], |row| {
+        let columns = ["opType", "inputShapes", "globalTaskId"];
+        let rows = each_row(database, "COMPUTE_TASK_INFO", &columns, |row| {
+            let is_meant = step.is_none() || whole(row, 2).is_some_and(|id| of_step.contains(&id));
             if texts.get(whole(row, 0)) == OPERATOR
+                && is_meant
                 && let Some(tokens) = tokens(texts.get(whole(row, 1)))
             {
                 sum = Some(sum.unwrap_or(0).saturating_add(tokens));
             }
         });
-        done.and(rows)
+        done.and(tasks).and(rows)
     });
     sum
+}
+
+/// Reads which tasks lie in a stretch of time as a whole, as the vendor's tool asks here.
+fn read_tasks(database: &Database, within: Span, found: &mut NumberSet<i64>) -> rusqlite::Result<()> {
+    each_row(database, "TASK", &["globalTaskId", "startNs", "endNs"], |row| {
+        if let (Some(id), Some(start), Some(end)) = (whole(row, 0), whole(row, 1), whole(row, 2))
+            && within.holds(Span { start, end })
+        {
+            found.insert(id);
+        }
+    })
 }
 
 #[cfg(test)]

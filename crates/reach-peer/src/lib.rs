@@ -154,8 +154,15 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
         let (losses, remarks) = Default::default();
         return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses, remarks });
     }
-    let ranks = Ranks::find(&options.data, options.ranks.as_deref())?;
-    let from_databases = ranks.have_databases();
+    let chosen = options.ranks.as_deref();
+    let ranks = Ranks::find(&options.data, chosen)?;
+    // Steps and hosts, and all of texts, are those of all ranks whichever are chosen, as the vendor's tool writes them.
+    let unchosen = match chosen {
+        Some(_) if mode.reads_texts() => Some(Ranks::find(&options.data, None)?),
+        _ => None,
+    };
+    let all = unchosen.as_ref().unwrap_or(&ranks);
+    let from_databases = all.have_databases();
     if !from_databases && !mode.reads_texts() {
         return Err(PeerError::NeedsDatabases { mode: mode.name(), ranks: ranks.collections.len() });
     }
@@ -171,36 +178,45 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
             let (times, links) = (mode != Mode::CommunicationMatrix, mode != Mode::CommunicationTime);
             let parts = Parts { times, links, groups: true, run: true };
             match from_databases {
-                true => communication::of_databases(&ranks, parts, &database)?,
-                false => communication::of_texts(&ranks, parts, &folder)?,
+                true => communication::of_databases(&ranks, all, parts, &database)?,
+                false => communication::of_texts(all, parts, &folder)?,
             }
             true
         }
         Mode::CommunicationTimeSum => {
             let parts = Parts { times: true, links: false, groups: true, run: false };
-            communication::of_databases(&ranks, parts, &database).map(|()| true)?
+            communication::of_databases(&ranks, all, parts, &database).map(|()| true)?
         }
         Mode::CommunicationMatrixSum => {
             let parts = Parts { times: false, links: true, groups: false, run: false };
-            communication::of_databases(&ranks, parts, &database).map(|()| true)?
+            communication::of_databases(&ranks, all, parts, &database).map(|()| true)?
         }
         Mode::CommunicationGroupMap => groups::map(&ranks, &database).map(|()| true)?,
         Mode::ClusterTimeSummary => summary::write(&ranks, options.step, &database).map(|()| true)?,
         Mode::ComputeOpSum => operators::sum(&ranks, options, &database).map(|()| true)?,
         Mode::HcclSum => collectives::sum(&ranks, options, &database).map(|()| true)?,
         Mode::CannApiSum => calls::sum(&ranks, options, &database).map(|()| true)?,
-        Mode::SlowRank => slow::ranks(&ranks, &database)?,
+        Mode::SlowRank => slow::ranks(&ranks, options.step, &database)?,
         Mode::SlowLink => slow::links(&ranks, options.top, &database)?,
         Mode::FreqAnalysis => frequency::analyze(&ranks, &database)?,
-        Mode::EpLoadBalance => experts::balance(&ranks, &database)?,
+        Mode::EpLoadBalance => experts::balance(&ranks, options.step, &database)?,
         Mode::FreeAnalysis => idle::analyze(&ranks, options.top, &database)?,
         Mode::CommunicationBottleneck => bottleneck::analyze(&ranks, options, &database)?,
         Mode::MstxSum => marks::sum(&ranks, options, &database)?,
         // Done above.
         Mode::ClusterTimeCompareSummary | Mode::ExportSummary | Mode::P2pPairing | Mode::PpChart => false,
     };
-    let count = ranks.collections.len();
-    let (losses, remarks) = ranks.into_losses_and_remarks();
+    let count = if from_databases { ranks.collections.len() } else { all.collections.len() };
+    let (mut losses, mut remarks) = ranks.into_losses_and_remarks();
+    if let Some(unchosen) = unchosen {
+        let (of_all, _) = unchosen.into_losses_and_remarks();
+        let more: Vec<Loss> = of_all.into_iter().filter(|loss| !losses.contains(loss)).collect();
+        losses.extend(more);
+        losses.sort_by_key(|loss| loss.rank);
+        if !from_databases {
+            remarks.push("--rank_list chooses among databases; of texts all ranks are written".to_owned());
+        }
+    }
     Ok(Done { ranks: count, from_databases, folder, has_results, losses, remarks })
 }
 

@@ -137,35 +137,16 @@ impl Mode {
         matches!(self, Self::ExportSummary | Self::P2pPairing | Self::PpChart)
     }
 
-    /// Whether it can do with some of the ranks.
+    /// Whether it can do with some of the ranks: all but the one that reads results instead of ranks.
     pub fn chooses_ranks(self) -> bool {
-        use Mode::{
-            CannApiSum, ClusterTimeSummary, CommunicationTimeSum, ComputeOpSum, ExportSummary, FreeAnalysis,
-            FreqAnalysis, HcclSum, MstxSum, P2pPairing, PpChart, SlowLink, SlowRank,
-        };
-        let modes = [
-            CannApiSum,
-            ClusterTimeSummary,
-            CommunicationTimeSum,
-            ComputeOpSum,
-            ExportSummary,
-            FreeAnalysis,
-            FreqAnalysis,
-            HcclSum,
-            MstxSum,
-            P2pPairing,
-            PpChart,
-            SlowLink,
-            SlowRank,
-        ];
-        modes.contains(&self)
+        self != Self::ClusterTimeCompareSummary
     }
 
     /// Whether it can do with one step.
     pub fn chooses_step(self) -> bool {
         use Mode::{
             CannApiSum, ClusterTimeCompareSummary, ClusterTimeSummary, CommunicationBottleneck, ComputeOpSum,
-            HcclSum, MstxSum, P2pPairing, PpChart,
+            EpLoadBalance, HcclSum, MstxSum, P2pPairing, PpChart, SlowRank,
         };
         let modes = [
             CannApiSum,
@@ -173,10 +154,12 @@ impl Mode {
             ClusterTimeSummary,
             CommunicationBottleneck,
             ComputeOpSum,
+            EpLoadBalance,
             HcclSum,
             MstxSum,
             P2pPairing,
             PpChart,
+            SlowRank,
         ];
         modes.contains(&self)
     }

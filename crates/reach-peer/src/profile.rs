@@ -117,15 +117,15 @@ pub struct Collective {
     pub count: i64,
     /// When it ran.
     pub span: Span,
-    /// Whether the call that launched it is known; false where launches aren't read.
+    /// Whether the call that launched it is among those that were looked up.
     pub is_launched: bool,
 }
 
 /// Whether to look up the call that launched each collective: the table of calls is one of the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchLookup {
-    /// They are looked up.
-    Wanted,
+    /// Calls that begin in a stretch of time are looked up.
+    Within(Span),
     /// They stay unknown.
     Skipped,
 }
@@ -186,8 +186,12 @@ impl Collectives {
     ) -> rusqlite::Result<()> {
         let mut launched = NumberSet::default();
         let calls = match launches {
-            LaunchLookup::Wanted => {
-                each_row(database, "CANN_API", &["connectionId"], |row| launched.extend(whole(row, 0)))
+            LaunchLookup::Within(stretch) => {
+                each_row(database, "CANN_API", &["connectionId", "startNs"], |row| {
+                    if whole(row, 1).is_some_and(|start| stretch.contains(start)) {
+                        launched.extend(whole(row, 0));
+                    }
+                })
             }
             LaunchLookup::Skipped => Ok(()),
         };
@@ -250,5 +254,23 @@ mod tests {
         collectives.read(&database, step, LaunchLookup::Skipped).ok();
         let spans: Vec<Span> = collectives.rows.iter().map(|row| row.span).collect();
         assert_eq!(spans, [Span { start: 190, end: 210 }]);
+    }
+
+    #[test]
+    fn a_collective_is_launched_in_the_step_in_which_its_call_begins() {
+        let database = Database::from(rusqlite::Connection::open_in_memory().unwrap());
+        let sql = "CREATE TABLE CANN_API (startNs INTEGER, connectionId INTEGER);
+             INSERT INTO CANN_API VALUES (95, 1), (150, 2);
+             CREATE TABLE COMMUNICATION_OP (opName INTEGER, startNs INTEGER, endNs INTEGER, connectionId INTEGER);
+             INSERT INTO COMMUNICATION_OP VALUES (1, 120, 130, 1), (1, 190, 210, 2), (1, 195, 215, 3);";
+        database.execute_batch(sql).unwrap();
+        let all = Span { start: i64::MIN, end: i64::MAX };
+        let launched = |stretch| {
+            let mut collectives = Collectives::default();
+            collectives.read(&database, all, LaunchLookup::Within(stretch)).unwrap();
+            collectives.rows.iter().map(|row| row.is_launched).collect::<Vec<_>>()
+        };
+        assert_eq!(launched(Span { start: 100, end: 200 }), [false, true, false]);
+        assert_eq!(launched(all), [true, true, false]);
     }
 }

@@ -10,7 +10,7 @@ use opscope_trace::{ByteMap, NumberMap};
 use crate::error::PeerError;
 use crate::names::Names;
 use crate::numbers::Description;
-use crate::profile::{Collectives, LaunchLookup, Span, bytes_of_type};
+use crate::profile::{Collectives, LaunchLookup, Span, bytes_of_type, wanted};
 use crate::ranks::{File, Ranks};
 use crate::table::{Kind, Output, Table, described};
 
@@ -121,10 +121,24 @@ fn is_far_below(sorted: &[i64]) -> bool {
     })
 }
 
-fn read(ranks: &Ranks, collection: &Collection, launches: LaunchLookup) -> Collectives {
+/// The time of all collectives.
+const ALWAYS: Span = Span { start: i64::MIN, end: i64::MAX };
+
+fn read(ranks: &Ranks, collection: &Collection) -> Collectives {
     let mut collectives = Collectives::default();
     ranks.read(collection, File::Profile, |database| {
-        collectives.read(database, Span { start: i64::MIN, end: i64::MAX }, launches)
+        collectives.read(database, ALWAYS, LaunchLookup::Skipped)
+    });
+    collectives
+}
+
+/// As [`read`], with whether each was launched in a step: the vendor's tool takes it for the step's then, whenever it
+/// begins itself.
+fn read_launched(ranks: &Ranks, collection: &Collection, step: Option<i64>) -> Collectives {
+    let mut collectives = Collectives::default();
+    ranks.read(collection, File::Profile, |database| match wanted(database, step)? {
+        Some(stretch) => collectives.read(database, ALWAYS, LaunchLookup::Within(stretch)),
+        None => Ok(()),
     });
     collectives
 }
@@ -154,16 +168,17 @@ struct Size {
     parts: i64,
 }
 
-/// Writes for which ranks others waited: `slow_rank`. Returns whether there are any; without, nothing is written.
+/// Writes for which ranks others waited, in a step or in all: `slow_rank`. Returns whether there are any; without, nothing
+/// is written.
 ///
 /// # Errors
 /// When the result can't be written.
-pub fn ranks(ranks: &Ranks, path: &Path) -> Result<bool, PeerError> {
+pub fn ranks(ranks: &Ranks, step: Option<i64>, path: &Path) -> Result<bool, PeerError> {
     let mut names = Names::default();
     let mut places: NumberMap<u64, usize> = NumberMap::default();
     let mut instances: Vec<(InstanceKey, Vec<Part>)> = Vec::new();
     let Ok(()) = ranks.each(
-        |collection| read(ranks, collection, LaunchLookup::Wanted),
+        |collection| read_launched(ranks, collection, step),
         |collection, collectives| {
             let numbers = names.numbers(collectives.names.texts());
             for row in collectives.rows.iter().filter(|row| row.is_launched) {
@@ -281,7 +296,7 @@ pub fn links(ranks: &Ranks, top: Option<usize>, path: &Path) -> Result<bool, Pee
     let mut instances: Vec<Instance> = Vec::new();
     let mut operations: Column<Operation> = Column::new();
     let Ok(()) = ranks.each(
-        |collection| read(ranks, collection, LaunchLookup::Skipped),
+        |collection| read(ranks, collection),
         |collection, collectives| {
             let numbers = names.numbers(collectives.names.texts());
             for row in &collectives.rows {

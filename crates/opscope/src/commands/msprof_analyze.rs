@@ -83,13 +83,13 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only, for cann_api_sum, cluster_time_summary, communication_time_sum, compute_op_sum, export_summary,
-    /// free_analysis, freq_analysis, hccl_sum, mstx_sum, p2p_pairing, pp_chart, slow_link and slow_rank
+    /// These ranks only; texts are written of every rank, and so are steps and hosts by all, communication_time and
+    /// communication_matrix
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
     /// This step only, for cann_api_sum, cluster_time_compare_summary, cluster_time_summary, communication_bottleneck,
-    /// compute_op_sum, hccl_sum, mstx_sum, p2p_pairing and pp_chart [default: all]
+    /// compute_op_sum, ep_load_balance, hccl_sum, mstx_sum, p2p_pairing, pp_chart and slow_rank [default: all]
     #[arg(long = "step_id", value_name = "N", allow_negative_numbers = true)]
     step: Option<i64>,
 

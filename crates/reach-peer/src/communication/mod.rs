@@ -29,12 +29,12 @@ pub struct Parts {
     pub run: bool,
 }
 
-/// Writes the parts of databases.
+/// Writes the parts of databases: groups, times and links of some `ranks`, and steps and hosts of `all`.
 ///
 /// # Errors
 /// When the result can't be written.
-pub fn of_databases(ranks: &Ranks, parts: Parts, path: &Path) -> Result<(), PeerError> {
-    let about = if parts.run { About::read(ranks) } else { About::default() };
+pub fn of_databases(ranks: &Ranks, all: &Ranks, parts: Parts, path: &Path) -> Result<(), PeerError> {
+    let about = if parts.run { About::read(all) } else { About::default() };
     let mut seen = Seen::default();
     if parts.links || !parts.times {
         seen = groups::of_databases(ranks);
@@ -51,7 +51,7 @@ pub fn of_databases(ranks: &Ranks, parts: Parts, path: &Path) -> Result<(), Peer
         }
         if parts.run {
             run::write(&about, output)?;
-            steps::write(&steps::read(ranks), &about, output)?;
+            steps::write(&steps::read(all), &about, output)?;
         }
         Ok(())
     })
