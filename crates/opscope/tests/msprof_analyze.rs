@@ -434,16 +434,9 @@ fn wrong_modes_and_options_are_named() {
     fails(&["operator_mfu", "the vendor's msprof-analyze has it"], &["-m", "operator_mfu", "-d", "."]);
     fails(&["--profiling_path"], &[]);
     fails(&["--rank_list", "'x'"], &["-m", "hccl_sum", "-d", ".", "--rank_list", "0,x"]);
-    fails(&["--step_id", "not to all"], &["-d", ".", "--step_id", "1"]);
-    fails(
-        &[
-            "--step_id",
-            "hccl_sum, cann_api_sum",
-            "mstx_sum, p2p_pairing and pp_chart",
-            "not to export_summary",
-        ],
-        &["-m", "export_summary", "-d", ".", "--step_id", "1"],
-    );
+    fails(&["--rank_list", "'x'"], &["-m", "cluster_time_compare_summary", "-d", ".", "--rank_list", "0,x"]);
+    fails(&["--step_id"], &["-d", ".", "--step_id", "x"]);
+    fails(&["--top_num"], &["-d", ".", "--top_num", "x"]);
     fails(
         &["--into-input", "export_summary, p2p_pairing and pp_chart"],
         &["-m", "mstx_sum", "-d", ".", "--into-input"],
@@ -459,6 +452,45 @@ fn wrong_modes_and_options_are_named() {
     fails(&["no such step", "10, 11"], &["-m", "hccl_sum", "-d", databases, "--step_id", "7"]);
     let texts = "cluster_2_ranks_seed_1/text";
     place.fails(1, &["slow_rank reads databases"], &["msprof-analyze", "-m", "slow_rank", "-d", texts]);
+}
+
+#[test]
+fn options_that_a_mode_does_not_use_are_left_aside_and_told() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "2", "--layers", "1"]);
+    let input = "cluster_2_ranks_seed_1/db";
+    for (number, (mode, more, modes)) in [
+        ("all", &["--step_id", "11"][..], "it is for cluster_time_summary, "),
+        (
+            "communication_time_sum",
+            &["--step_id", "7"],
+            "communication_bottleneck, mstx_sum, p2p_pairing and pp_chart",
+        ),
+        (
+            "compute_op_sum",
+            &["--top_num", "3"],
+            "it is for hccl_sum, slow_link, free_analysis and communication_bottleneck",
+        ),
+        ("cann_api_sum", &["--rank_id", "1"], "it is for communication_bottleneck"),
+        ("hccl_sum", &["--exclude_op_name"], "it is for compute_op_sum"),
+        ("cluster_time_summary", &["--bp", "nowhere"], "it is for cluster_time_compare_summary"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = |whose: &str, more: &[&str]| {
+            let output = format!("{whose}-{number}");
+            let answer =
+                place.done(&[&["msprof-analyze", "-m", mode, "-d", input, "-o", &output], more].concat());
+            (results(&place, &output), answer.stderr)
+        };
+        let (plain, nothing) = run("plain", &[]);
+        let (with, told) = run("with", more);
+        assert_same_databases(&with, &plain, mode);
+        assert!(!nothing.contains("left aside"), "{nothing}");
+        let expected = format!("{mode} doesn't use {}, which is left aside", more[0]);
+        assert!(told.contains(&expected) && told.contains(modes), "{told}");
+    }
 }
 
 #[cfg(unix)]

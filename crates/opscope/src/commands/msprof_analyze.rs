@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use opscope_reach_peer::{MODES, Mode, Options, analyze};
+use opscope_say::say;
 
 use crate::exit::{Exit, UsageError};
 use crate::report::cluster;
@@ -17,7 +18,7 @@ fn modes() -> String {
          Results are in cluster_analysis_output/ of the output's folder, else of the ranks': cluster_analysis.db, \
          or of ranks that have texts alone JSON and CSV. Tables of other modes stay in it. export_summary, \
          p2p_pairing and pp_chart add to the ranks' own files: to copies in a folder of their name in there, or with \
-         --into-input to the ranks'.\n\n\
+         --into-input to the ranks'. An option that the mode doesn't use is left aside, which is told.\n\n\
          Examples:\n  \
          opscope msprof-analyze -d profiling_data/\n  \
          opscope msprof-analyze cluster -m slow_rank -d profiling_data/ -o results/\n  \
@@ -158,7 +159,10 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
             return elsewhere("auto-completion", "opscope completions prints a script for shells");
         }
     };
-    let options = options_of(cluster)?;
+    let mut options = options_of(cluster)?;
+    for warning in leave_unused_aside(&mut options) {
+        terminal.warn(&warning);
+    }
     let bar = StepBar::new(terminal);
     bar.step(&format!("{} of {}", options.mode.name(), options.data.display()));
     let done = analyze(&options);
@@ -206,32 +210,9 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         list => Some(ranks_of(list)?),
     };
     let step = cluster.step.filter(|step| *step != -1);
-    let name = cluster.mode.name();
-    if ranks.is_some() && !cluster.mode.chooses_ranks() {
-        let modes = names_of(Mode::chooses_ranks);
-        return refused(format!("--rank_list belongs to {modes}, not to {name}"));
-    }
-    if step.is_some() && !cluster.mode.chooses_step() {
-        return refused(format!("--step_id belongs to {}, not to {name}", names_of(Mode::chooses_step)));
-    }
     if cluster.into_input && !cluster.mode.adds_to_ranks() {
-        return refused(format!("--into-input belongs to {}, not to {name}", names_of(Mode::adds_to_ranks)));
-    }
-    let with_top = [Mode::HcclSum, Mode::SlowLink, Mode::FreeAnalysis, Mode::CommunicationBottleneck];
-    let has_top = with_top.contains(&cluster.mode);
-    if cluster.top.is_some() && !has_top {
-        return refused(format!(
-            "--top_num belongs to hccl_sum, slow_link, free_analysis and communication_bottleneck, not to {name}"
-        ));
-    }
-    if cluster.rank.is_some() && cluster.mode != Mode::CommunicationBottleneck {
-        return refused(format!("--rank_id belongs to communication_bottleneck, not to {name}"));
-    }
-    if cluster.exclude_op_name && cluster.mode != Mode::ComputeOpSum {
-        return refused(format!("--exclude_op_name belongs to compute_op_sum, not to {name}"));
-    }
-    if cluster.base.is_some() && cluster.mode != Mode::ClusterTimeCompareSummary {
-        return refused(format!("--bp belongs to cluster_time_compare_summary, not to {name}"));
+        let (modes, name) = (names_of(Mode::adds_to_ranks), cluster.mode.name());
+        return refused(format!("--into-input belongs to {modes}, not to {name}"));
     }
     Ok(Options {
         output: cluster.output.clone(),
@@ -244,6 +225,43 @@ fn options_of(cluster: &Cluster) -> Result<Options, UsageError> {
         into_input: cluster.into_input,
         ..Options::new(cluster.mode, data.clone())
     })
+}
+
+/// Takes away the options that the mode doesn't use, and says so of each: the vendor's tool takes them with every mode, so
+/// that scripts give all modes the same.
+fn leave_unused_aside(options: &mut Options) -> Vec<String> {
+    let mode = options.mode;
+    let mut exclude_op_name = options.exclude_op_name.then_some(());
+    let warnings = [
+        leave_aside(&mut options.ranks, "--rank_list", mode, Mode::chooses_ranks),
+        leave_aside(&mut options.step, "--step_id", mode, Mode::chooses_step),
+        leave_aside(&mut options.top, "--top_num", mode, lists_so_many),
+        leave_aside(&mut options.rank, "--rank_id", mode, |mode| mode == Mode::CommunicationBottleneck),
+        leave_aside(&mut exclude_op_name, "--exclude_op_name", mode, |mode| mode == Mode::ComputeOpSum),
+        leave_aside(&mut options.base, "--bp", mode, |mode| mode == Mode::ClusterTimeCompareSummary),
+    ];
+    options.exclude_op_name = exclude_op_name.is_some();
+    warnings.into_iter().flatten().collect()
+}
+
+/// Takes a value away, and returns what to say of it, if the option was given and the mode doesn't use it.
+fn leave_aside<T>(
+    value: &mut Option<T>,
+    option: &str,
+    mode: Mode,
+    uses_it: fn(Mode) -> bool,
+) -> Option<String> {
+    if uses_it(mode) {
+        return None;
+    }
+    value.take()?;
+    let (name, modes) = (mode.name(), names_of(uses_it));
+    Some(say!("{name} doesn't use {option}, which is left aside; it is for {modes}"))
+}
+
+/// Whether a mode lists a number of things that can be asked for.
+fn lists_so_many(mode: Mode) -> bool {
+    matches!(mode, Mode::HcclSum | Mode::SlowLink | Mode::FreeAnalysis | Mode::CommunicationBottleneck)
 }
 
 /// The names of some modes, for a sentence.
