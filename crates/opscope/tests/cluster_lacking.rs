@@ -156,6 +156,26 @@ fn a_rank_with_fewer_steps_than_the_others_costs_what_it_does_in_those_that_it_h
     assert_eq!(losses, ["lacks_steps"]);
 }
 
+#[test]
+fn of_two_ranks_the_one_that_lacks_a_step_is_told_with_it() {
+    for rank in [0, 1] {
+        let place = Place::new();
+        let words = ["--ranks", "2", "--fault", "none", "--steps"];
+        let run = made_so(&place, "three", "7", "db", &[&words[..], &["3"]].concat());
+        assert_eq!(told(&place, &run).1, Vec::<String>::new());
+        let other = made_so(&place, "two", "7", "db", &[&words[..], &["2"]].concat());
+        with_rank_of_another(&place, &run, &other, rank);
+        let answer = place.done(&["cluster", &run, "--json"]).json();
+        let losses = answer["losses"].as_array().unwrap();
+        assert_eq!(losses.len(), 1, "{losses:?}");
+        let loss = &losses[0];
+        assert_eq!((&loss["kind"], &loss["scope"]), (&"lacks_steps".into(), &format!("rank {rank}").into()));
+        assert_eq!((&loss["source"], &loss["detail"]), (&"1 of 3".into(), &"step 12".into()));
+        // Nothing is left out for it.
+        assert_eq!(answer["steps"], serde_json::json!([10, 11, 12]));
+    }
+}
+
 /// Asserts that the same are told with the same savings.
 fn assert_alike(whole: &[(String, f64)], other: &[(String, f64)]) {
     let names = |told: &[(String, f64)]| told.iter().map(|it| it.0.clone()).collect::<Vec<_>>();

@@ -156,7 +156,7 @@ pub enum LossReason {
     LacksCollectives,
     /// A step that fewer than half of the ranks recorded is left out.
     StepOfFew,
-    /// A rank lacks steps that most ranks have.
+    /// A rank lacks steps that most ranks have, or the other one of two.
     LacksSteps,
     /// A table of steps states more computing than a rank's operators show.
     LostOperators,
@@ -352,9 +352,7 @@ impl LossReason {
             Self::UnknownComputing => {
                 "no operators; what was computed isn't known, and counts as time of the host"
             }
-            Self::LacksSteps => {
-                "lacks steps that most ranks have; its costs are those of the steps that it has"
-            }
+            Self::LacksSteps => "lacks steps that others have; its costs are those of the steps that it has",
             Self::NoSteps => "tells no steps; the whole recording counts as one",
             Self::NamedSteps => {
                 "steps whose numbers its collectives tell; where they begin and end is inferred"

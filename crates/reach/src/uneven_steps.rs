@@ -2,7 +2,8 @@
 //!
 //! In a step of which most ranks tell nothing, hardly anything can be matched, and nobody's work has peers: it would
 //! only dilute what the others cost. Such steps are left out. Of a rank that lacks a step which most have, its costs are
-//! those of the steps that it has.
+//! those of the steps that it has. Of two ranks neither is most: each lacks what the other alone has, and nothing is left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,18 +23,28 @@ pub fn leave_out(run: &mut Run) -> Vec<Loss> {
     for (rank, step) in few {
         run.ranks[rank as usize].steps_of_few.push(step);
     }
-    let most: Vec<i32> = counts.steps_of_most().collect();
+    let expected: Vec<i32> = counts.expected_steps().collect();
     for rank in run.ranks.iter().filter(|rank| tells_steps(rank)) {
         let has = |step: &i32| {
             rank.finishes.iter().any(|finish| finish.step == *step) || rank.cut_steps.contains(step)
         };
-        let lacking = most.iter().filter(|step| !has(step)).count();
-        if lacking > 0 {
-            let (source, reason) = (format!("{lacking} of {}", most.len()), LossReason::LacksSteps);
-            losses.push(Loss::new(Some(rank.number), source, reason, lacking as u64));
+        let lacking: Vec<i32> = expected.iter().copied().filter(|step| !has(step)).collect();
+        if !lacking.is_empty() {
+            let source = format!("{} of {}", lacking.len(), expected.len());
+            let loss = Loss::new(Some(rank.number), source, LossReason::LacksSteps, lacking.len() as u64);
+            losses.push(loss.because(named(&lacking)));
         }
     }
     losses
+}
+
+/// Steps in words: `step 12`, `steps 12, 13`, the first of them if there are many.
+fn named(steps: &[i32]) -> String {
+    const LISTED: usize = 8;
+    let noun = if steps.len() == 1 { "step" } else { "steps" };
+    let numbers: Vec<String> = steps.iter().take(LISTED).map(i32::to_string).collect();
+    let more = if steps.len() > LISTED { ", …" } else { "" };
+    format!("{noun} {}{more}", numbers.join(", "))
 }
 
 /// Whether a rank's steps are told, and nothing else than steps.
@@ -59,8 +70,12 @@ impl Counts {
         counts
     }
 
-    fn steps_of_most(&self) -> impl Iterator<Item = i32> + '_ {
-        self.of_steps.iter().filter(|(_, count)| 2 * **count > self.telling).map(|(step, _)| *step)
+    /// The steps that every rank should have: those of most. Of two ranks that is each step of either, unless they have none
+    /// in common, as where they were recorded one after the other.
+    fn expected_steps(&self) -> impl Iterator<Item = i32> + '_ {
+        let are_two = self.telling == 2 && self.of_steps.values().any(|count| *count == 2);
+        let is_expected = move |count: usize| are_two || 2 * count > self.telling;
+        self.of_steps.iter().filter(move |(_, count)| is_expected(**count)).map(|(step, _)| *step)
     }
 
     /// The ranks, by their indices, with the steps of theirs that fewer than half of the ranks have. Where ranks were

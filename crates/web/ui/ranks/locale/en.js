@@ -230,7 +230,7 @@ export const en = {
   loss_host_above: "tells no host; the folder above is taken for it",
   loss_ungrouped: "collectives whose group isn't told, as older versions of PyTorch do not; left out of the matching",
   loss_step_of_few: "steps that fewer than half of the ranks recorded; left out",
-  loss_lacks_steps: "lacks steps that most ranks have; its costs are those of the steps that it has",
+  loss_lacks_steps: "lacks steps that others have; its costs are those of the steps that it has",
   loss_lost_operators: "steps with fewer operators than a table of steps states; the table tells what was computed in them",
   loss_stated_computing: "no operators, which others have; a table of steps tells what was computed",
   loss_unknown_computing: "no operators; what was computed isn't known, and counts as time of the host",

@@ -230,7 +230,7 @@ export const zh = {
   loss_host_above: "未说明主机；以上级目录为主机",
   loss_ungrouped: "未写明所属通信组的集合通信（PyTorch 的旧版本不写明）；不参与匹配",
   loss_step_of_few: "只有不到一半 rank 记录的 step；不计入",
-  loss_lacks_steps: "缺少多数 rank 都有的 step；该 rank 的代价按其已有的 step 计",
+  loss_lacks_steps: "缺少其他 rank 有的 step；该 rank 的代价按其已有的 step 计",
   loss_lost_operators: "这些 step 的算子少于 step 表所述；其中的计算时间以该表为准",
   loss_stated_computing: "没有算子，而其他 rank 有；计算时间以 step 表为准",
   loss_unknown_computing: "没有算子；计算时间未知，计为主机时间",
