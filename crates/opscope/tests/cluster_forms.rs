@@ -112,11 +112,39 @@ fn groups_that_a_timeline_does_not_tell_are_not_guessed() {
         );
         place.write(&format!("rank-{rank}.json"), text);
     }
-    place.fails(
+    let refused = place.fails(
         1,
-        &["none of the collectives of these ranks (2)", "whose group isn't told"],
+        &[
+            "none of the collectives of these ranks (2)",
+            "whose group isn't told",
+            "newer versions of PyTorch",
+        ],
         &["cluster", "."],
     );
+    // A level of Ascend's profilers would be no help.
+    assert!(!refused.stderr.contains("Level1"), "{}", refused.stderr);
+    let told = place.done(&["cluster", "info", "."]);
+    let why = "no collective of these ranks tells its group";
+    assert!(told.stdout.contains(why) && !told.stdout.contains("Level1"), "{}", told.stdout);
+    assert_eq!(place.done(&["cluster", "info", ".", "--json"]).json()["incomparable"], "no_groups");
+    let chinese = place.run(&["cluster", ".", "--lang", "zh"]).stderr;
+    assert!(chinese.contains("未写明集合通信所属的通信组"), "{chinese}");
+}
+
+#[test]
+fn timelines_without_collectives_are_said_to_have_none_and_nothing_of_levels() {
+    let place = Place::new();
+    for rank in 0..2 {
+        let text = format!(
+            r#"{{"distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": 2}}, "traceEvents": [
+            {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1000100, "dur": 50}}]}}"#
+        );
+        place.write(&format!("rank-{rank}.json"), text);
+    }
+    let refused = place.fails(1, &["give the folder above all ranks of one run"], &["cluster", "."]);
+    let told = place.done(&["cluster", "info", "."]).stdout;
+    assert!(told.contains("no rank has collectives\n"), "{told}");
+    assert!(!refused.stderr.contains("Level1") && !told.contains("Level1"), "{}{told}", refused.stderr);
 }
 
 #[test]

@@ -30,14 +30,12 @@ pub enum ReachError {
     )]
     NoFolders(PathBuf),
     /// Collections were found, but no rank has a collective that another has.
-    #[error(
-        "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
-         compared: give the folder above all ranks of one run, collected with the profiler level Level1 or above{why}; \
-         opscope cluster info tells what is there, and opscope cluster summary where steps go"
-    )]
+    #[error("{}", nothing_matched(.ranks, .advice, .why))]
     NothingMatched {
         /// How many ranks were read.
         ranks: usize,
+        /// A word on what else they may lack.
+        advice: Advice,
         /// The first loss, or nothing.
         why: String,
     },
@@ -102,6 +100,39 @@ pub enum ReachError {
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// A word of advice on ranks none of whose collectives has a counterpart: beside other ranks of the run, their recordings may
+/// lack something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Ascend's profilers record collectives from a level on.
+    Level,
+    /// Timelines of older versions of PyTorch don't tell the groups of collectives.
+    Groups,
+    /// Nothing else is known to help.
+    AllRanks,
+}
+
+/// The error's sentence: each has one of its own, by which its translation is found.
+fn nothing_matched(ranks: &usize, advice: &Advice, why: &str) -> String {
+    match advice {
+        Advice::Level => format!(
+            "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
+             compared: give the folder above all ranks of one run, collected with the profiler level Level1 or \
+             above{why}; opscope cluster info tells what is there, and opscope cluster summary where steps go"
+        ),
+        Advice::Groups => format!(
+            "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
+             compared: their timelines don't tell the groups of collectives, as those of newer versions of PyTorch \
+             do{why}; opscope cluster info tells what is there, and opscope cluster summary where steps go"
+        ),
+        Advice::AllRanks => format!(
+            "none of the collectives of these ranks ({ranks}) has a counterpart on another rank, so that nothing can be \
+             compared: give the folder above all ranks of one run{why}; opscope cluster info tells what is there, and \
+             opscope cluster summary where steps go"
+        ),
+    }
 }
 
 /// A kind of loss.

@@ -114,7 +114,7 @@ pub use discover::collected::OtherOption;
 pub use discover::{
     Collection, Discovery, Group, Outputs, Role, discover, discover_of_any_job, group_key, key_of_text,
 };
-pub use error::{Loss, LossReason, ReachError};
+pub use error::{Advice, Loss, LossReason, ReachError};
 pub use experts::{ExpertRow, ExpertRows, Experts, ExpertsGroup, ExpertsProduct, ExpertsRow, experts};
 pub use held::Held;
 pub use links::{Ends, SlowLink, ToUnrecorded};
@@ -155,19 +155,26 @@ pub enum Stage {
 pub enum Incomparable {
     /// There is a single rank.
     SingleRank,
-    /// No rank has collectives.
+    /// No rank has collectives, which Ascend's profilers record from a level on.
     NoCollectives,
+    /// The same where no such level is known to help.
+    #[serde(rename = "no_collectives")]
+    NoneRecorded,
+    /// No collective tells its group.
+    NoGroups,
     /// No collective of a rank's is another's as well.
     NoCounterpart,
 }
 
 impl Incomparable {
     /// The reason of a run none of whose collectives has a counterpart.
-    fn of(run: &Run) -> Self {
-        match () {
-            () if run.ranks.len() == 1 => Self::SingleRank,
-            () if run.events.is_empty() => Self::NoCollectives,
-            () => Self::NoCounterpart,
+    fn of(run: &Run, advice: Advice) -> Self {
+        match advice {
+            _ if run.ranks.len() == 1 => Self::SingleRank,
+            _ if !run.events.is_empty() => Self::NoCounterpart,
+            Advice::Level => Self::NoCollectives,
+            Advice::Groups => Self::NoGroups,
+            Advice::AllRanks => Self::NoneRecorded,
         }
     }
 
@@ -180,6 +187,11 @@ impl Incomparable {
             }
             Self::NoCollectives => {
                 "nothing can be compared: no rank has collectives, which the profiler level Level1 and above record"
+            }
+            Self::NoneRecorded => "nothing can be compared: no rank has collectives",
+            Self::NoGroups => {
+                "nothing can be compared: no collective of these ranks tells its group, without which none is matched; \
+                 timelines of newer versions of PyTorch tell it"
             }
             Self::NoCounterpart => {
                 "nothing can be compared: no collective of these ranks has a counterpart on another rank, so that nothing tells \
@@ -390,7 +402,20 @@ pub fn examine_profiles(
     let why = lost.or(losses.first()).map_or(String::new(), |loss| {
         format!(" (one of {}: {}: {})", losses.len(), loss.source, loss.reason.sentence())
     });
-    Err(ReachError::NothingMatched { ranks: findings.run.ranks.len(), why })
+    let advice = advice(&findings.discovery, losses);
+    Err(ReachError::NothingMatched { ranks: findings.run.ranks.len(), advice, why })
+}
+
+/// A word on what ranks without a collective in common may lack: by what they were recorded with, and what is lost of them.
+fn advice(discovery: &Discovery, losses: &[Loss]) -> Advice {
+    // Databases of opscope's are made of any profiles.
+    let is_of_ascend =
+        |it: &Collection| !matches!(it.format, discover::Format::Timeline | discover::Format::Own);
+    match () {
+        () if discovery.collections.iter().any(is_of_ascend) => Advice::Level,
+        () if losses.iter().any(|loss| loss.reason == LossReason::Ungrouped) => Advice::Groups,
+        () => Advice::AllRanks,
+    }
 }
 
 /// As [`examine_profiles`], also of ranks that can't be compared: for what needs no counterpart on another rank. The findings
@@ -502,7 +527,7 @@ fn incomparable(discovery: Discovery, mut run: Run, shifts: Vec<Shift>, losses: 
     let peers = Peers::default();
     let accounts = account::of_ranks(&run, &peers.absent);
     Findings {
-        incomparable: Some(Incomparable::of(&run)),
+        incomparable: Some(Incomparable::of(&run, advice(&discovery, &losses))),
         discovery,
         run,
         peers,
