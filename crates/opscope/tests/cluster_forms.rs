@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::Place;
+use opscope_testing::companions;
 use serde_json::Value;
 
 /// The folders or files below a folder, in order.
@@ -190,6 +191,103 @@ fn a_rank_is_the_same_in_databases_by_themselves_and_in_those_of_opscope() {
     assert!(told.stdout.starts_with("8 ranks on 1 host"), "{}", told.stdout);
     let losses = place.done(&["cluster", "info", "own"]).stdout;
     assert!(losses.contains("names no rank, which others beside it do; not used"), "{losses}");
+}
+
+/// The traffic between ranks: sender, receiver and kind of collective, with bytes and time.
+fn traffic(place: &Place, folder: &str) -> Vec<(String, [f64; 2])> {
+    let told = place.done(&["cluster", "comm", folder, "--matrix", "--json"]).json();
+    let link = |row: &Value| {
+        let name = ["src", "dst", "role", "type", "transport"].map(|it| row[it].to_string()).join(" ");
+        (name, ["bytes", "time_ns"].map(|it| row[it].as_f64().unwrap()))
+    };
+    told["links"].as_array().unwrap().iter().map(link).collect()
+}
+
+/// Asserts that the same goes over the same links, and takes as long but for a share.
+fn assert_same_traffic(found: &[(String, [f64; 2])], expected: &[(String, [f64; 2])], share: f64) {
+    let names = |links: &[(String, [f64; 2])]| links.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+    assert!(!expected.is_empty());
+    assert_eq!(names(found), names(expected));
+    for ((name, [bytes, time]), (_, [known_bytes, known_time])) in found.iter().zip(expected) {
+        assert!((bytes / known_bytes - 1.0).abs() < 1e-9, "{name}: {bytes} bytes, not {known_bytes}");
+        assert!((time / known_time - 1.0).abs() < share, "{name}: {time} ns, not {known_time}");
+    }
+}
+
+#[test]
+fn links_of_a_recorded_database_are_those_of_the_matrix_beside_it() {
+    let Some(data) = companions::shared("data/ascend-pytorch") else { return };
+    for recording in ["db_level1_rank0", "db_level2_rank0"] {
+        let place = Place::new();
+        let (from, to) = (data.join(recording).join("ASCEND_PROFILER_OUTPUT"), "run/ASCEND_PROFILER_OUTPUT");
+        fs::create_dir_all(place.path(to)).unwrap();
+        let names = ["analysis.db", "ascend_pytorch_profiler_0.db"];
+        for name in names {
+            fs::write(place.path(to).join(name), fs::read(from.join(name)).unwrap()).unwrap();
+        }
+        place.write("run/profiler_info_0.json", "{}");
+        // Who the others of its group were the run didn't say.
+        let database = rusqlite::Connection::open(place.path(to).join(names[1])).unwrap();
+        let declared = "INSERT INTO META_DATA SELECT 'parallel_group_info', json_object(value, json(?1)) \
+                        FROM STRING_IDS WHERE id = (SELECT groupName FROM COMMUNICATION_OP LIMIT 1)";
+        let members = r#"{"group_name": "dp", "group_rank": 0, "global_ranks": [0, 1, 2, 3, 4, 5, 6, 7]}"#;
+        assert_eq!(database.execute(declared, [members]).unwrap(), 1);
+        drop(database);
+        let of_matrix = traffic(&place, "run");
+        assert_eq!(of_matrix.len(), 7);
+        fs::remove_file(place.path(to).join(names[0])).unwrap();
+        // The matrix has milliseconds of floating point, which the vendor's tool sums up.
+        assert_same_traffic(&traffic(&place, "run"), &of_matrix, 1e-5);
+    }
+}
+
+#[test]
+fn databases_by_themselves_tell_slow_links_by_the_tasks_of_their_collectives() {
+    for more in [&[][..], &["--devices-per-host", "2"]] {
+        let place = Place::new();
+        place.done(&[&["sample", "cluster", "--steps", "3"], more].concat());
+        let collection = "cluster_8_ranks_seed_1/db";
+        let (expected, links) = (answer(&place, collection), traffic(&place, collection));
+        assert!(costs(&expected)[0].0.starts_with("link 0 "), "{expected:#}");
+        fs::create_dir(place.path("loose")).unwrap();
+        for database in databases(&place.path(collection)) {
+            fs::copy(&database, place.path("loose").join(database.file_name().unwrap())).unwrap();
+        }
+        if !more.is_empty() {
+            // Messages between hosts whose ends no task tells: their links aren't made up, and groups stand for them.
+            let told = place.done(&["cluster", "loose"]);
+            assert!(
+                told.stderr.contains("transfers by RDMA of which no task tells the end"),
+                "{}",
+                told.stderr
+            );
+            assert!(told.stdout.contains("group of 0, 2"), "{}", told.stdout);
+            assert!(traffic(&place, "loose").iter().all(|(name, _)| !name.contains("RDMA")));
+            entries(&place.path("loose")).iter().for_each(|database| end_messages(database));
+            assert!(!place.done(&["cluster", "loose"]).stderr.contains("RDMA"));
+        }
+        assert_same_traffic(&traffic(&place, "loose"), &links, 0.01);
+        assert_same_costs(&answer(&place, "loose"), &expected);
+    }
+}
+
+/// Gives messages over RDMA their ends, as the vendor's library has them: the task that posts one is done at once, and
+/// notices and waits follow it in its plane, until the other side has answered.
+fn end_messages(database: &Path) {
+    let database = rusqlite::Connection::open(database).unwrap();
+    let messages = "SELECT globalTaskId FROM COMMUNICATION_TASK_INFO WHERE rdmaType = 1 AND size > 0";
+    let behind = |number: i64| {
+        format!(
+            "INSERT INTO TASK SELECT endNs, endNs, deviceId, connectionId, globalTaskId + {number}, globalPid, taskType,
+                 contextId, streamId, taskId, modelId FROM TASK WHERE globalTaskId IN ({messages});
+             INSERT INTO COMMUNICATION_TASK_INFO SELECT name, globalTaskId + {number}, taskType, planeId, groupName,
+                 notifyId, 0, srcRank, dstRank, transportType, 4, dataType, linkType, opId
+                 FROM COMMUNICATION_TASK_INFO WHERE rdmaType = 1 AND size > 0;"
+        )
+    };
+    let posted = format!("UPDATE TASK SET endNs = startNs + 2000 WHERE globalTaskId IN ({messages});");
+    let sql = (1..=4).map(|place| behind(place * 10_000_000)).collect::<String>() + &posted;
+    database.execute_batch(&sql).unwrap();
 }
 
 #[test]

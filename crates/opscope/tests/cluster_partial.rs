@@ -189,9 +189,17 @@ fn a_group_is_named_where_one_of_its_ranks_lost_what_tells_of_links() {
     let place = Place::new();
     let folder = sample(&place, "8", "db", &["--steps", "3"]);
     let whole = asked(&place, &folder);
-    std::fs::remove_file(folder_of(&place, &folder, 0).join("ASCEND_PROFILER_OUTPUT/analysis.db")).unwrap();
+    let outputs = folder_of(&place, &folder, 0).join("ASCEND_PROFILER_OUTPUT");
+    std::fs::remove_file(outputs.join("analysis.db")).unwrap();
+    // The tasks of its collectives still do.
+    let by_tasks = asked(&place, &folder);
+    let link = saves(&whole, "link 0").expect("a slow link");
+    let same = saves(&by_tasks, "link 0").expect("the same link");
+    assert!((same / link - 1.0).abs() < 0.02, "{same} and {link}");
+    let database = rusqlite::Connection::open(outputs.join("ascend_pytorch_profiler_0.db")).unwrap();
+    assert!(database.execute("UPDATE COMMUNICATION_TASK_INFO SET size = 0", []).unwrap() > 0);
+    drop(database);
     let answer = asked(&place, &folder);
-    assert!(saves(&whole, "link 0").is_some(), "{whole:#}");
     assert!(saves(&answer, "dp group of 0, 2").is_some(), "{answer:#}");
     assert!((reachable(&answer) - reachable(&whole)).abs() < 0.02, "{answer:#}");
 }

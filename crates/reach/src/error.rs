@@ -197,6 +197,8 @@ pub enum LossReason {
     UnknownComputing,
     /// A link to a rank that wasn't recorded is slow, as its sender measured it.
     SlowToUnrecorded,
+    /// Messages between hosts of which no task tells the end, in a database beside which no matrix has the links.
+    UntimedTransfers,
     /// The profile tells no steps: the whole recording counts as one.
     NoSteps,
     /// The profile tells no steps: those of the period in which its collectives come again count.
@@ -240,12 +242,13 @@ impl LossReason {
             | Self::NoHost
             | Self::HostAbove
             | Self::BetweenSteps
+            | Self::UntimedTransfers
             | Self::StatedComputing => "remark",
         }
     }
 
     /// All kinds.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -275,6 +278,7 @@ impl LossReason {
         Self::StatedComputing,
         Self::UnknownComputing,
         Self::SlowToUnrecorded,
+        Self::UntimedTransfers,
         Self::NoSteps,
         Self::InferredSteps,
         Self::NamedSteps,
@@ -312,6 +316,7 @@ impl LossReason {
             Self::StatedComputing => "stated_computing",
             Self::UnknownComputing => "unknown_computing",
             Self::SlowToUnrecorded => "slow_to_unrecorded",
+            Self::UntimedTransfers => "untimed_transfers",
             Self::NoSteps => "no_steps",
             Self::InferredSteps => "inferred_steps",
             Self::NamedSteps => "named_steps",
@@ -373,6 +378,9 @@ impl LossReason {
             Self::StepOfFew => "steps that fewer than half of the ranks recorded; left out",
             Self::SlowToUnrecorded => {
                 "slower than its like; its receiver wasn't recorded, so that what it costs isn't known"
+            }
+            Self::UntimedTransfers => {
+                "transfers by RDMA of which no task tells the end; without analysis.db, the links of their groups aren't known"
             }
             Self::LostOperators => {
                 "steps with fewer operators than a table of steps states; the table tells what was computed in them"

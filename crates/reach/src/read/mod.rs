@@ -14,6 +14,7 @@ mod period;
 mod preparation;
 mod room;
 mod segments;
+mod transfers;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -197,5 +198,7 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     if lost > 0 {
         losses.push(Loss::new(rank, folder(), LossReason::LostOperators, lost));
     }
-    (RankRows { origin, ..rows }, losses)
+    let mut rows = RankRows { origin, ..rows };
+    transfers::add(collection, &mut rows, &mut losses);
+    (rows, losses)
 }

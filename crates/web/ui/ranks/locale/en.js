@@ -235,6 +235,7 @@ export const en = {
   loss_stated_computing: "no operators, which others have; a table of steps tells what was computed",
   loss_unknown_computing: "no operators; what was computed isn't known, and counts as time of the host",
   loss_slow_to_unrecorded: "slower than its like; its receiver wasn't recorded, so that what it costs isn't known",
+  loss_untimed_transfers: "transfers by RDMA of which no task tells the end; without analysis.db, the links of their groups aren't known",
   clocks_title: "Clocks, beside the first host's",
   ahead: "ahead",
   drift: "drift",

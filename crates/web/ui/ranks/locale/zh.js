@@ -235,6 +235,7 @@ export const zh = {
   loss_stated_computing: "没有算子，而其他 rank 有；计算时间以 step 表为准",
   loss_unknown_computing: "没有算子；计算时间未知，计为主机时间",
   loss_slow_to_unrecorded: "比同类链路慢；其接收端没有记录，因此代价未知",
+  loss_untimed_transfers: "没有任务说明结束时刻的 RDMA 传输；没有 analysis.db，其通信域的链路未知",
   clocks_title: "各主机时钟（相对于第一台）",
   ahead: "超前",
   drift: "漂移",
