@@ -96,6 +96,50 @@ fn experts_of_ranks_without_operators_are_said_to_be_unknown() {
 }
 
 #[test]
+fn experts_of_a_rank_that_is_cut_are_those_of_its_whole_steps() {
+    // Of texts the rank has a step in part, of timelines two steps and no collectives.
+    for (form, cut_in) in [("text", Some("step 12")), ("kineto", None)] {
+        let place = Place::new();
+        let words = ["--ranks", "16", "--steps", "4", "--fault", "none"];
+        let whole = made_so(&place, "whole", "1", form, &words);
+        let cut = made_so(&place, "cut", "1", form, &[&words[..], &["--damage", "cut=6"]].concat());
+        place.done(&["cluster", "import", &cut, "-o", "set"]);
+        let experts = |from: &str| place.done(&["cluster", "experts", from, "--json"]).json();
+        let figures = |told: &Value| {
+            let rows = |name: &str| told[name].as_array().unwrap().clone();
+            let group = rows("groups").into_iter().find(|it| it["most"] == 4 || it["most"] == 6).unwrap();
+            let products: Vec<f64> =
+                rows("ranks").iter().map(|it| it["products"].as_f64().unwrap()).collect();
+            let figure = |name: &str| group[name].as_f64().unwrap_or_else(|| panic!("{form}: {group:#}"));
+            (figure("imbalance"), figure("loses_ns"), products)
+        };
+        let (of_whole, of_cut, of_set) = (experts(&whole), experts(&cut), experts("set"));
+        assert_eq!(figures(&of_cut), figures(&of_set), "{form}");
+        let ((imbalance, loses, products), (same_imbalance, same_loses, same_products)) =
+            (figures(&of_whole), figures(&of_cut));
+        assert_eq!(products, same_products, "{form}");
+        assert!((imbalance - same_imbalance).abs() < 1e-9, "{form}: {imbalance} and {same_imbalance}");
+        // Steps take a little longer or shorter than one another.
+        assert!((same_loses / loses - 1.0).abs() < 0.1, "{form}: {loses} and {same_loses}");
+        let mut left_out = of_cut["losses"].as_array().unwrap().iter();
+        let is_told = left_out.any(|it| Some(it["source"].as_str().unwrap()) == cut_in);
+        assert_eq!(is_told, cut_in.is_some(), "{form}: {:#}", of_cut["losses"]);
+    }
+}
+
+#[test]
+fn experts_of_a_rank_that_numbers_its_steps_otherwise_are_beside_the_others() {
+    let place = Place::new();
+    let run = made(&place, "run", "7", &["--fault", "none", "--steps", "3"]);
+    let told = || place.done(&["cluster", "experts", &run, "--json"]).json()["groups"].clone();
+    let whole = told();
+    profile_of(&place, &run, 5).execute_batch("UPDATE STEP_TIME SET id = id + 7").unwrap();
+    let renumbered = told();
+    assert!(whole.as_array().unwrap().iter().all(|group| group["loses_ns"].is_number()), "{whole:#}");
+    assert_eq!(whole, renumbered);
+}
+
+#[test]
 fn two_runs_that_have_half_of_the_ranks_each_are_told() {
     let place = Place::new();
     let first = made(&place, "first", "1", &["--fault", "default"]);

@@ -30,6 +30,7 @@
 //! typical_work   hidden_work           how long work would take on peers; work done while collectives held a rank up
 //! typical_transfers                    how long transfers of a kind take, in each step
 //! slots   typical                      places of collectives in a step; what is typical of values
+//! comparable                           collectives matched, steps agreed on, and what can't be compared left out
 //! strangers   separate_clocks          ranks of another run; clocks that aren't their host's
 //! steps_of_others   cut_steps          steps that a rank doesn't tell, or numbers otherwise, or lost most of
 //! foreign_links   other_times          traffic of groups that a rank isn't in; ranks recorded at another time
@@ -49,6 +50,7 @@ mod causes;
 mod chain;
 mod clocks;
 mod collectives;
+mod comparable;
 mod cut_steps;
 pub mod database;
 mod discover;
@@ -100,6 +102,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use comparable::Comparable;
 use opscope_formats::reading::Stop;
 
 pub use account::{Account, IdealBubble, StepAccount};
@@ -428,19 +431,11 @@ pub fn survey_profiles(
     stop: &Stop,
     progress: &Progress<'_>,
 ) -> Result<Findings, ReachError> {
-    let (mut run, mut losses) = profiles.side_by_side(stop, progress)?;
+    let (run, losses) = profiles.side_by_side(stop, progress)?;
     let discovery = Discovery { losses: Vec::new(), ..profiles.discovery().clone() };
-    inferred_steps::keep_where_all_agree(&mut run, &mut losses);
-    profiles::sort_losses(&mut losses);
     progress(Stage::Matching);
-    losses.extend(foreign_links::leave_out(&discovery, &mut run));
-    losses.extend(without_collectives(&discovery, &run, &losses));
-    losses.extend(without_operators(&discovery, &run));
-    losses.extend(cut_steps::leave_out(&mut run));
-    let of_other_times = other_times::leave_out(&mut run, &losses);
-    losses.extend(of_other_times);
-    let shifts = matching::match_collectives(&mut run);
-    if !run.instances.iter().any(|instance| instance.seen > 1) {
+    let Comparable { mut run, is_matched, shifts, mut losses } = Comparable::of(&discovery, run, losses);
+    if !is_matched {
         if matches!(profiles, Profiles::Set(set) if set.keep() == Keep::Summary) {
             return Err(ReachError::SummaryOnly);
         }
@@ -449,36 +444,9 @@ pub fn survey_profiles(
         }
         return Ok(incomparable(discovery, run, shifts, losses));
     }
-    let steps_of_others = steps_of_others::take(&mut run, &mut losses);
-    if !steps_of_others.is_empty() {
-        matching::tie(&mut run);
-    }
-    losses.extend(steps_of_others);
-    let own_clocks = separate_clocks::separate(&mut run, &losses);
-    losses.extend(own_clocks);
-    let mut strangers = strangers::find(&run);
-    if strangers::leave_out(&mut run, &mut strangers) {
-        matching::tie(&mut run);
-    }
-    losses.extend(strangers);
-    let uneven = uneven_steps::leave_out(&mut run);
-    if !uneven.is_empty() {
-        matching::tie(&mut run);
-    }
-    losses.extend(uneven);
-    let lacking = cut_steps::leave_out_lacking(&mut run);
-    if !lacking.is_empty() {
-        matching::tie(&mut run);
-    }
-    losses.extend(lacking);
     let clocks = clocks::align(&run);
     let hosts: Vec<usize> = run.ranks.iter().map(|rank| rank.host).collect();
     matching::time_instances(&mut run, |rank, time| clocks.align(hosts[rank], time));
-    for shift in &shifts {
-        let source = format!("{} groups", shift.role.name());
-        let loss = Loss::new(Some(shift.rank), source, LossReason::Shifted, 1);
-        losses.push(loss.because(format!("{:+}", shift.added)));
-    }
     let peers = peers::find(&mut run);
     losses.extend(links::losses_of(&links::slow_to_unrecorded(&run)));
     progress(Stage::Replaying);
@@ -583,34 +551,4 @@ fn between_steps(times: &[(i32, f64)], step_ns: f64) -> Option<Loss> {
     let in_all: f64 = worth.iter().map(|(_, time)| time).sum();
     let loss = Loss::new(None, source, LossReason::BetweenSteps, worth.len() as u64);
     Some(loss.because(format!("{:.1} ms", in_all / 1e6)))
-}
-
-/// A loss for each rank that has collectives and no operators: where others have some, and where nothing tells what it
-/// computed.
-fn without_operators(discovery: &Discovery, run: &Run) -> Vec<Loss> {
-    let others_have = run.ranks.iter().any(|rank| rank.operators > 0);
-    let have_none = run.ranks.iter().filter(|rank| rank.operators == 0 && !rank.events.is_empty());
-    let loss = |rank: &Rank| {
-        let reason = match rank.compute_ns.values().any(|it| *it > 0) {
-            true if others_have => LossReason::StatedComputing,
-            true => return None,
-            false => LossReason::UnknownComputing,
-        };
-        let found = discovery.collections.iter().find(|it| it.rank == rank.number);
-        let source = found.map_or_else(String::new, |it| it.folder.display().to_string());
-        Some(Loss::new(Some(rank.number), source, reason, 1))
-    };
-    have_none.filter_map(loss).collect()
-}
-
-/// A loss for each rank that has no collectives where others have, unless it is known that it has nothing at all.
-fn without_collectives(discovery: &Discovery, run: &Run, known: &[Loss]) -> Vec<Loss> {
-    let is_empty = |rank: u32| known.iter().any(|it| it.rank == Some(rank) && it.reason == LossReason::Empty);
-    let have_none = run.ranks.iter().filter(|rank| rank.events.is_empty() && !is_empty(rank.number));
-    let loss = |rank: &Rank| {
-        let found = discovery.collections.iter().find(|it| it.rank == rank.number);
-        let source = found.map_or_else(String::new, |it| it.folder.display().to_string());
-        Loss::new(Some(rank.number), source, LossReason::NoCollectives, 1)
-    };
-    if run.events.is_empty() { Vec::new() } else { have_none.map(loss).collect() }
 }

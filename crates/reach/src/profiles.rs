@@ -14,9 +14,9 @@ use crate::error::{Loss, LossReason, ReachError};
 use crate::experts::{ExpertRow, ExpertRows};
 use crate::gathered::Gathering;
 use crate::read::{self, Executed, Operators, Ran};
-use crate::run::Run;
+use crate::rows::{StepRow, step_at};
+use crate::run::{Rank, Run};
 use crate::set::is_set;
-use crate::set::manifest::Keep;
 use crate::set::open::Set;
 use crate::{Progress, Stage};
 
@@ -112,51 +112,51 @@ impl Profiles {
         }
     }
 
-    /// The products of all ranks' experts, with what was lost of the ranks.
+    /// The products of all ranks' experts, in steps as each profile tells them, with what was lost of their operators.
+    /// `run` has the ranks as they were read.
     ///
     /// # Errors
-    /// When a set can't be read, or doesn't keep operators, or `stop` is wanted.
-    pub fn experts(
+    /// When a set can't be read, or `stop` is wanted.
+    pub(crate) fn products_of_experts(
         &self,
+        run: &Run,
         stop: &Stop,
         progress: &Progress<'_>,
     ) -> Result<(ExpertRows, Vec<Loss>), ReachError> {
         let discovery = match self {
             Self::Folders(discovery) => discovery,
-            Self::Set(set) if set.keep() < Keep::All => return Err(ReachError::NoOperators),
-            Self::Set(set) => return Ok((set.experts()?, set.losses.clone())),
+            Self::Set(set) => return Ok((set.experts()?, Vec::new())),
         };
         let all = discovery.collections.len();
         let done = AtomicUsize::new(0);
-        let read = opscope_parallel::map(&discovery.collections, |collection| {
+        let ranks: Vec<(&Collection, &Rank)> = discovery.collections.iter().zip(&run.ranks).collect();
+        let read = opscope_parallel::map(&ranks, |(collection, rank)| {
             if stop.is_wanted() {
                 return Default::default();
             }
-            let found = experts_of(collection);
+            let found = products_of(collection, &rank.steps);
             progress(Stage::Reading(done.fetch_add(1, Ordering::Relaxed) + 1, all));
             found
         });
         if stop.is_wanted() {
             return Err(ReachError::Interrupted);
         }
-        let (mut found, mut losses) = (ExpertRows::default(), discovery.losses.clone());
-        for (collection, (products, has_operators, lost)) in discovery.collections.iter().zip(read) {
+        let (mut found, mut losses) = (ExpertRows::default(), Vec::new());
+        for ((_, rank), (products, lost)) in ranks.into_iter().zip(read) {
             found.products.extend(products);
-            if !has_operators {
-                found.without_operators.push(collection.rank);
+            if rank.operators == 0 {
+                found.without_operators.push(rank.number);
             }
             losses.extend(lost);
         }
-        sort_losses(&mut losses);
         Ok((found, losses))
     }
 }
 
-/// The products of a rank's experts, and whether it has any operators.
-fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, bool, Vec<Loss>) {
-    let (rows, mut lost) = read::rank(collection);
+/// The products of a rank's experts, by its steps.
+fn products_of(collection: &Collection, steps: &[StepRow]) -> (Vec<ExpertRow>, Vec<Loss>) {
     let mut executed = Executed::default();
-    lost.extend(read::each(collection, &mut executed));
+    let lost = read::each(collection, &mut executed);
     executed.sort();
     let mut places: BTreeMap<i32, i32> = BTreeMap::new();
     let mut found = Vec::new();
@@ -165,7 +165,7 @@ fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, bool, Vec<Loss>) {
         if !read::is_of_experts(&kind.key.op_type) {
             continue;
         }
-        let step = rows.step_at(start);
+        let step = step_at(steps, start);
         let place = places.entry(step).or_default();
         let tokens = read::tokens_of(&kind.shapes);
         found.push(ExpertRow {
@@ -177,7 +177,7 @@ fn experts_of(collection: &Collection) -> (Vec<ExpertRow>, bool, Vec<Loss>) {
         });
         *place += 1;
     }
-    (found, rows.operators > 0, lost)
+    (found, lost)
 }
 
 /// Puts losses in the order of ranks, each once, however the ranks are read: several imports into a set tell what is

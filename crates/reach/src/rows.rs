@@ -328,9 +328,14 @@ pub struct RankRows {
 impl RankRows {
     /// The step at a time; 0 where there are none.
     pub fn step_at(&self, time: i64) -> i32 {
-        let behind = self.steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
-        self.steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step)
+        step_at(&self.steps, time)
     }
+}
+
+/// Of steps in order the one at a time; 0 where there are none.
+pub fn step_at(steps: &[StepRow], time: i64) -> i32 {
+    let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
+    steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step)
 }
 
 /// Writes nanoseconds as a whole number.

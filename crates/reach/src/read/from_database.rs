@@ -9,7 +9,7 @@ use crate::clocks::median;
 use crate::database::{Database, Texts, each_row, number, open_telling, text, whole};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport};
+use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport, step_at};
 
 /// Reads what a collection has in databases.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
@@ -236,12 +236,6 @@ pub const STEP_COLUMNS: [&str; 6] =
 pub fn stated(row: &rusqlite::Row<'_>) -> StatedStep {
     let [computing, exposed, overlapped, free, preparing] = [1, 2, 3, 4, 5].map(|column| number(row, column));
     StatedStep { computing, exposed, overlapped, free, preparing }
-}
-
-/// The step at a time; 0 where there are none.
-fn step_at(steps: &[StepRow], time: i64) -> i32 {
-    let behind = steps.partition_point(|step| step.start_ns.unwrap_or(i64::MIN) <= time);
-    steps.get(behind.saturating_sub(1)).map_or(0, |step| step.step)
 }
 
 /// The number of a step's name, such as `step10`; 0 where it has none.

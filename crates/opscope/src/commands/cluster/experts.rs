@@ -20,8 +20,10 @@ Examples:
 
 Tokens are the first dimensions of what the grouped products of a rank (GroupedMatmul) multiply, summed
 over a step: a token counts once for each product that it goes through. Loses is what a step loses at most
-by the spread: the longest time of each product less the mean of its group, as if all waited for it.
-Profiles number no layers; products are numbered as they follow one another in a step, layer by layer.";
+by the spread: the longest time of each product less the mean of its group, as if all waited for it. Ranks
+are beside their group's mean, and lose, in the steps that all of the group have; one that was cut is
+none. Profiles number no layers; products are numbered as they follow one another in a step, layer by
+layer.";
 
 /// How many products are printed where nobody says otherwise.
 const USUAL: usize = 20;
