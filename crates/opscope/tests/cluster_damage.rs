@@ -101,6 +101,59 @@ fn a_rank_without_collectives_is_told_and_does_not_count_as_idle() {
     assert!(screen.stderr.contains("没有集合通信，而其他 rank 有"), "{}", screen.stderr);
 }
 
+/// The rows of a table as CSV, by the names of their columns.
+fn rows_of(csv: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
+}
+
+#[test]
+fn where_the_time_of_a_rank_without_collectives_goes_is_told_by_no_figure() {
+    const UNKNOWN: [&str; 5] = ["waiting_ns", "transfer_ns", "bubble_ns", "host_ns", "unaccounted_ns"];
+    let place = Place::new();
+    let folder = without_collectives_of_2(&place);
+    let info = place.done(&["cluster", "info", &folder, "--json"]).json();
+    let account = |rank: usize| &info["ranks"][rank]["account"];
+    for part in UNKNOWN {
+        assert!(account(2)[part].is_null() && account(3)[part].is_number(), "{part}: {info:#}");
+    }
+    // Its operators tell what it computed.
+    let computed = |rank: usize| account(rank)["compute_ns"].as_f64().unwrap();
+    assert!((computed(2) / computed(3) - 1.0).abs() < 0.1, "{} and {}", computed(2), computed(3));
+    let text = place.done(&["cluster", "info", &folder]).stdout;
+    let dashes = |rank: usize| text.lines().nth(rank + 1).unwrap().matches('–').count();
+    assert_eq!(dashes(2), dashes(3) + 2, "{text}");
+    let of_columns = place.done(&["cluster", "info", &folder, "--csv"]).stdout;
+    let export = ["cluster", "export", &folder, "--format", "csv", "-o", "tables"];
+    let exported = |more: &[&str]| {
+        place.done(&[&export, more].concat());
+        std::fs::read_to_string(place.path("tables/ranks.csv")).unwrap()
+    };
+    for csv in [of_columns, exported(&[]), exported(&["--steps", "11"])] {
+        let rows = rows_of(&csv);
+        for part in UNKNOWN {
+            assert!(rows[2][part].is_empty() && !rows[3][part].is_empty(), "{part}: {csv}");
+        }
+        assert!(!rows[2]["compute_ns"].is_empty() && rows[2]["steps"] == rows[3]["steps"], "{csv}");
+    }
+}
+
+#[test]
+fn what_a_rank_computes_is_not_known_where_its_file_is_empty_or_lacks_the_operators_of_steps() {
+    for (form, damage, rank) in [("db", "empty=3", 3), ("kineto", "cut=6", 6)] {
+        let place = Place::new();
+        let folder = sample(&place, "8", form, &["--fault", "none", "--damage", damage]);
+        let info = place.done(&["cluster", "info", &folder, "--json"]).json();
+        let account = info["ranks"][rank]["account"].as_object().unwrap();
+        assert!(account.len() > 5 && account.values().all(Value::is_null), "{form}: {account:#?}");
+        assert!(info["ranks"][2]["account"]["compute_ns"].as_f64().unwrap() > 1e6, "{form}: {info:#}");
+        let text = place.done(&["cluster", "info", &folder]).stdout;
+        let row = text.lines().nth(rank + 1).unwrap();
+        assert!(row.matches('–').count() >= 3 && !row.contains(" ms"), "{form}: {row}");
+        let rows = rows_of(&place.done(&["cluster", "info", &folder, "--csv"]).stdout);
+        assert_eq!((&*rows[rank]["compute_ns"], &*rows[rank]["host_ns"]), ("", ""), "{form}");
+    }
+}
+
 #[test]
 fn groups_that_lack_a_rank_are_not_named_for_waiting_for_it() {
     let place = Place::new();

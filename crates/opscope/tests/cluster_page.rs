@@ -172,6 +172,31 @@ fn ranks_that_were_not_recorded_are_told_of_and_damage_is_listed() {
     assert!(answers["said"]["en"]["heading"].as_str().unwrap().contains("7 of 8 ranks (missing 5)"));
 }
 
+#[test]
+fn the_heat_map_has_no_rank_of_which_nothing_tells_where_its_time_goes() {
+    let place = Place::new();
+    let words = ["--ranks", "8", "--format", "kineto", "--fault", "none", "--damage", "cut=6"];
+    place.done(&[&["sample", "cluster", "-o", "runs"][..], &words].concat());
+    let runs = "runs/cluster_8_ranks_seed_1/kineto";
+    place.done(&["report", runs, "-o", "ranks.html"]);
+    let (answers, columns) = page(&place.path("ranks.html"));
+    let columns = Container::read(&columns).expect("columns");
+    let numbers = |table: &str, column: &str| columns.numbers(table, column).expect("numbers");
+    assert_eq!(numbers("ranks", "rank")[6], 6.0);
+    assert_eq!((numbers("ranks", "steps")[6], numbers("ranks", "steps")[5]), (0.0, 2.0));
+    let (ranks, steps) = (numbers("cells", "rank"), numbers("cells", "step"));
+    assert_eq!(ranks.len(), 7 * 2);
+    assert!(!ranks.contains(&6.0), "{ranks:?}");
+    // The cells of a step are what the page's own summary tells of it.
+    let idle = numbers("cells", "idle_ns");
+    for (place, row) in answers["summary"]["step"].as_array().expect("rows").iter().enumerate() {
+        let of_step = steps.iter().zip(&idle).filter(|(step, _)| **step == place as f64);
+        let of_step: Vec<f64> = of_step.map(|(_, idle)| *idle).collect();
+        let mean = of_step.iter().sum::<f64>() / of_step.len() as f64;
+        assert!((mean - row["idle_ns"].as_f64().expect("a time")).abs() <= 1.0, "{mean} and {row:#}");
+    }
+}
+
 /// Copies a folder with all that is in it.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");

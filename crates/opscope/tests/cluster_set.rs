@@ -589,6 +589,29 @@ fn ask_duckdb(python: &Path, place: &Place, statements: &[&Value]) -> Vec<Vec<Va
 }
 
 #[test]
+fn questions_about_steps_leave_out_a_rank_without_collectives_as_the_commands_do() {
+    let place = Place::new();
+    let Some(python) = companions::python_with("duckdb") else { return };
+    let folder = sample(&place, "kineto", &["--ranks", "8", "--fault", "none", "--damage", "cut=6"]);
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    let printed = place.done(&["cluster", "queries", "--dialect", "duckdb", "--set", "set", "--json"]).json();
+    let queries = printed["queries"].as_array().unwrap();
+    let of = |name: &str| &queries.iter().find(|query| query["name"] == name).unwrap()["sql"];
+    let answers = ask_duckdb(&python, &place, &["summary", "stages", "steps"].map(of));
+    assert!(answers[0].len() == 7 && answers[0].iter().all(|row| row[0] != 6), "{:?}", answers[0]);
+    for (by, rows) in [("stage", &answers[1]), ("step", &answers[2])] {
+        let told = place.done(&["cluster", "summary", "set", "--by", by, "--json"]).json();
+        let told = told["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), told.len(), "{by}");
+        for (row, told) in rows.iter().zip(told) {
+            assert_eq!(row[1], told["ranks"], "{by}: {row} and {told:#}");
+            let difference = row[7].as_f64().unwrap() - told["idle_ns"].as_f64().unwrap();
+            assert!(difference.abs() <= 0.5, "{by}: {row} and {told:#}");
+        }
+    }
+}
+
+#[test]
 fn every_query_runs_on_duckdb_and_agrees_with_the_commands() {
     let place = Place::new();
     let Some(python) = companions::python_with("duckdb") else { return };

@@ -224,7 +224,7 @@ pub struct Findings {
     pub costs: Costs,
     /// Why each suspect is one, in their order.
     pub evidence: Vec<Evidence>,
-    /// Where each rank's mean step goes.
+    /// Where each rank's mean step goes, [as far as it is known](Findings::knows_account).
     pub accounts: Vec<Account>,
     /// Losses and doubts.
     pub losses: Vec<Loss>,
@@ -241,6 +241,23 @@ impl Findings {
     /// Where a step goes, as the mean over ranks.
     pub fn account(&self) -> Account {
         account::mean(&self.run, &self.accounts)
+    }
+
+    /// Whether it is known where the time of a rank goes, which is given by its index: one without steps or collectives
+    /// waits at unknown times, or in none. Of ranks that can't be compared no wait is told in any case.
+    pub fn knows_account(&self, rank: usize) -> bool {
+        match self.incomparable {
+            None => self.run.counts(rank),
+            Some(_) => !self.run.ranks[rank].steps.is_empty(),
+        }
+    }
+
+    /// Whether it is known how long a rank computes, which is given by its index: of one without collectives as well, if it
+    /// does in each of its steps. Where a file was cut, some have no operators.
+    pub fn knows_computing(&self, rank: usize) -> bool {
+        let of_rank = &self.run.ranks[rank];
+        let computes = |step: &StepRow| of_rank.compute_ns.get(&step.step).is_some_and(|time| *time > 0);
+        self.knows_account(rank) || !of_rank.steps.is_empty() && of_rank.steps.iter().all(computes)
     }
 
     /// The bubble that the pipeline can't avoid, where there is one and its micro-batches can be counted.

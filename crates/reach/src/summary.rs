@@ -48,20 +48,15 @@ pub struct SummaryRow {
     pub imbalance_ns: f64,
 }
 
-/// The lines in the order of what they are of, without the ranks that don't [count](crate::Run::counts). Where nothing can be
-/// compared, transfer is all communication.
+/// The lines in the order of what they are of, without the ranks of which [nothing is known](Findings::knows_account). Where
+/// nothing can be compared, transfer is all communication.
 pub fn summary(findings: &Findings, by: By) -> Vec<SummaryRow> {
     /// Numbers in their order, names in theirs, what has neither last.
     type Key = (bool, i64, Option<String>);
     /// The sums of a line, and of each of its ranks the computing time and the number of steps.
     type Sums = (SummaryRow, BTreeMap<usize, (f64, f64)>);
     let mut rows: BTreeMap<Key, Sums> = BTreeMap::new();
-    // Of ranks that can't be compared no wait is told in any case.
-    let counts = |rank: &usize| match findings.incomparable {
-        None => findings.run.counts(*rank),
-        Some(_) => !findings.run.ranks[*rank].steps.is_empty(),
-    };
-    for index in (0..findings.run.ranks.len()).filter(counts) {
+    for index in (0..findings.run.ranks.len()).filter(|rank| findings.knows_account(*rank)) {
         for step in findings.steps_of(index) {
             let number = |number: Option<i64>| match number {
                 Some(number) => (false, number, Some(number.to_string())),

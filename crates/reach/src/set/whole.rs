@@ -140,7 +140,7 @@ table! {
 }
 
 table! {
-    /// Where a rank's step goes.
+    /// Where a rank's step goes; without the ranks of which it isn't known, such as those without collectives.
     AccountLine in "accounts" {
         /// The rank.
         rank: i32,
@@ -442,7 +442,7 @@ fn arrivals(findings: &Findings, file: &mut TableFile<ArrivalLine>) -> Result<()
 }
 
 fn accounts(findings: &Findings, file: &mut TableFile<AccountLine>) -> Result<(), SetError> {
-    for index in 0..findings.run.ranks.len() {
+    for index in (0..findings.run.ranks.len()).filter(|rank| findings.knows_account(*rank)) {
         for step in findings.steps_of(index) {
             file.push(AccountLine {
                 rank: number(findings, index),

@@ -104,6 +104,20 @@ test("a moment finds its slice, and waits are those whose both ends are shown", 
   assert.deepEqual(waits_within(it, [0, 200], (row) => row < 3), []);
 });
 
+test("a rank of which there are empty files stands once, and one without collectives has no values", () => {
+  const report = { cluster: { missing: [3, 5], suspects: [] }, steps: [7], places: ["a:0", "a:1", "b:0"], summary: {} };
+  const columns = open_columns(encode({
+    ranks: { rank: [0, 5, 8], host: [0, 0, 1], steps: [1, 0, 0], step_ns: [9, 0, 0], waiting_ns: [5, 0, 0] },
+    cells: { rank: [0], step: [0], step_ns: [9], waiting_ns: [5] },
+  }));
+  const run = make_run(report, columns);
+  assert.deepEqual(run.order.map((it) => [it.number, it.index]), [[0, 0], [3, -1], [5, -1], [8, 2]]);
+  assert.deepEqual([0, 2].map(run.knows_account), [true, false]);
+  const bins = heat_bins(run, run.values("waiting"), [0, 1, 2, 3, 4], [0, 1]);
+  assert.deepEqual([[...bins.values], [...bins.unrecorded], [...bins.rank]], [[5, NaN, NaN, NaN], [0, 1, 1, 0], [0, -1, -1, -1]]);
+  assert.deepEqual(account_rows(run, "rank").map((it) => it.of), ["0"]);
+});
+
 test("a run has its missing ranks in their places, selections know their ranks and links", () => {
   const suspects = [{ kind: "rank", rank: 5, evidence: { causes: [] } }, { kind: "link", src: 0, dst: 5, evidence: { causes: [] } }, { kind: "group", ranks: [0, 5], evidence: { causes: [] } }, { kind: "port", src: 5, evidence: { causes: [] } }, { kind: "adapter", ranks: [0], from: [0], to: null, evidence: { causes: [] } }, { kind: "port_in", ranks: [0], from: null, to: [0], evidence: { causes: [] } }];
   const report = { cluster: { missing: [3], suspects }, steps: [7], places: ["a:0", "b:1"], summary: { step: [{ step: "7", step_ns: 9 }] } };

@@ -185,8 +185,9 @@ export function heat_map(app) {
     const many = numbers.length > 1 || behind - first > 1;
     const step = rank >= 0 ? run.steps[bins.step[at]] : run.steps[first];
     if (rank < 0) {
-      const number = numbers[0];
-      return [rank_text(number), t(bins.unrecorded[row] ? "not_recorded" : "no_such_step", { step })];
+      const { number, index } = run.order[bins.rows[row]];
+      const why = bins.unrecorded[row] ? "not_recorded" : index < 0 || run.knows_account(index) ? "no_such_step" : "time_unknown";
+      return [rank_text(number), t(why, { step })];
     }
     const lines = [`${rank_text(run.order[rank].number)}, ${t("step_n", { step })}`, `${word("measure", app.measure.peek())}: ${about(bins.values[at])}`];
     if (many) lines.push(t("most_of_stretch", { first: numbers[0], last: numbers.at(-1) ?? 0, n: count(numbers.length * (behind - first)) }));

@@ -16,8 +16,10 @@ export function make_run(report, columns) {
   const links = columns.table("links");
   /** @type {Map<Measure, Float64Array>} */
   const values = new Map();
-  // Ranks that weren't recorded stand among the others.
-  const order = [...Array.from(numbers, (number, index) => ({ number, index })), ...report.cluster.missing.map((number) => ({ number, index: -1 }))].sort((a, b) => a.number - b.number);
+  // Ranks that weren't recorded stand among the others, those of which there are empty files as well.
+  const missing = new Set(report.cluster.missing);
+  const recorded = Array.from(numbers, (number, index) => ({ number, index })).filter((it) => !missing.has(it.number));
+  const order = [...recorded, ...Array.from(missing, (number) => ({ number, index: -1 }))].sort((a, b) => a.number - b.number);
   const index_of = new Map(Array.from(numbers, (number, index) => [number, index]));
   return {
     report,
@@ -31,6 +33,8 @@ export function make_run(report, columns) {
     index_of: (number) => index_of.get(number) ?? -1,
     /** The place of a rank, such as `host6:1`. @param {number} number */
     place_of: (number) => report.places[index_of.get(number) ?? -1] ?? "",
+    /** Whether it is known where the time of a rank goes: of one without collectives it isn't. @param {number} index its place in the columns */
+    knows_account: (index) => ranks.numbers("steps")[index] > 0,
     /** A measure by rank and step, in nanoseconds; what isn't known is no number. @param {Measure} measure */
     values(measure) {
       let found = values.get(measure);

@@ -67,8 +67,13 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
         }
         let (steps, account) = mean_step(findings, index, chosen);
         // Of no step nothing is known.
-        let part = |time: f64| if steps == 0 { value(Value::Null) } else { value(whole(time)) };
-        let wait = |time: f64| if is_compared { part(time) } else { value(Value::Null) };
+        let told = |is_known: bool, time: f64| match is_known && steps > 0 {
+            true => value(whole(time)),
+            false => value(Value::Null),
+        };
+        let is_known = findings.knows_account(index);
+        let part = |time: f64| told(is_known, time);
+        let wait = |time: f64| told(is_known && is_compared, time);
         table.row([
             value(rank.number),
             value(findings.run.hosts[rank.host].as_str()),
@@ -77,7 +82,7 @@ pub fn ranks(findings: &Findings, chosen: &Chosen) -> Table {
             // They are counted in all steps.
             if chosen.steps.is_some() { value(Value::Null) } else { value(rank.operators) },
             rank.frequency_mhz.map_or(value(Value::Null), value),
-            part(account.compute_ns),
+            told(findings.knows_computing(index), account.compute_ns),
             wait(account.waiting_ns),
             part(account.transfer_ns),
             wait(account.bubble_ns),

@@ -1,6 +1,6 @@
 //! The contents of the ranks' collections.
 
-use opscope_reach::{Account, Findings};
+use opscope_reach::Findings;
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
@@ -37,6 +37,7 @@ pub fn ranks_table(findings: &Findings) -> Table {
             true => [account.waiting_ns, account.bubble_ns],
             false => [account.transfer_ns, account.host_ns],
         };
+        let is_known = findings.knows_account(index);
         table.row([
             TableCell::from(rank.number.to_string()),
             run.hosts[rank.host].as_str().into(),
@@ -45,13 +46,21 @@ pub fn ranks_table(findings: &Findings) -> Table {
             rank.steps.len().to_string().into(),
             grouped(rank.events.len()).into(),
             grouped(rank.operators as usize).into(),
-            format!("{} ms", milliseconds(account.compute_ns)).into(),
-            format!("{} ms", milliseconds(first)).into(),
-            format!("{} ms", milliseconds(second)).into(),
+            time(findings.knows_computing(index), account.compute_ns),
+            time(is_known, first),
+            time(is_known, second),
             collection.folder.display().to_string().into(),
         ]);
     }
     table
+}
+
+/// A time for people, if it is known.
+fn time(is_known: bool, nanoseconds: f64) -> TableCell {
+    match is_known {
+        true => format!("{} ms", milliseconds(nanoseconds)).into(),
+        false => TableCell::missing(),
+    }
 }
 
 /// Ranks, groups, clocks and what is missing.
@@ -128,15 +137,26 @@ fn clocks(findings: &Findings, width: Option<u16>) -> String {
     table.to_text(width)
 }
 
-/// An account, which has all communication in one where nothing tells waiting from transfer.
-fn account_json(findings: &Findings, account: &Account) -> Value {
+/// The account of a rank as far as it is known, which has all communication in one where nothing tells waiting from
+/// transfer.
+fn account_json(findings: &Findings, rank: usize) -> Value {
+    let account = &findings.accounts[rank];
+    let compute_ns = findings.knows_computing(rank).then(|| whole(account.compute_ns));
+    let part = |nanoseconds: f64| findings.knows_account(rank).then(|| whole(nanoseconds));
     match findings.incomparable {
-        None => json!(account),
+        None => json!({
+            "compute_ns": compute_ns,
+            "waiting_ns": part(account.waiting_ns),
+            "transfer_ns": part(account.transfer_ns),
+            "bubble_ns": part(account.bubble_ns),
+            "host_ns": part(account.host_ns),
+            "unaccounted_ns": part(account.unaccounted_ns),
+        }),
         Some(_) => json!({
-            "compute_ns": whole(account.compute_ns),
-            "communication_ns": whole(account.transfer_ns),
-            "host_ns": whole(account.host_ns),
-            "unaccounted_ns": whole(account.unaccounted_ns),
+            "compute_ns": compute_ns,
+            "communication_ns": part(account.transfer_ns),
+            "host_ns": part(account.host_ns),
+            "unaccounted_ns": part(account.unaccounted_ns),
         }),
     }
 }
@@ -156,7 +176,7 @@ pub fn info_json(findings: &Findings) -> Envelope<Value> {
             "collectives": rank.events.len(),
             "operators": rank.operators,
             "frequency_mhz": rank.frequency_mhz,
-            "account": account_json(findings, &findings.accounts[index]),
+            "account": account_json(findings, index),
         })
     });
     let groups = run.groups.iter().map(|group| {

@@ -169,7 +169,7 @@ fn ranks(findings: &Findings) -> Table {
     table
 }
 
-/// The parts of each rank's steps, rank by rank.
+/// The parts of each rank's steps, rank by rank; none of ranks of which they aren't known.
 struct Cells {
     /// The numbers of all steps in order.
     steps: Vec<i32>,
@@ -181,15 +181,17 @@ struct Cells {
 
 impl Cells {
     fn of(findings: &Findings) -> Self {
-        let ranks = findings.run.ranks.len();
+        let ranks = &findings.run.ranks;
+        let known: Vec<usize> = (0..ranks.len()).filter(|rank| findings.knows_account(*rank)).collect();
         let mut steps: Vec<i32> =
-            findings.run.ranks.iter().flat_map(|rank| rank.steps.iter().map(|step| step.step)).collect();
+            known.iter().flat_map(|rank| ranks[*rank].steps.iter().map(|step| step.step)).collect();
         steps.sort_unstable();
         steps.dedup();
         let all = steps.len();
-        steps.truncate((MOST_CELLS / ranks.max(1)).max(1));
+        steps.truncate((MOST_CELLS / ranks.len().max(1)).max(1));
         let of_rank = |rank: usize| findings.steps_of(rank).into_iter().map(move |step| (rank, step));
-        let rows = (0..ranks).flat_map(of_rank).filter(|(_, step)| steps.binary_search(&step.step).is_ok());
+        let rows = known.into_iter().flat_map(of_rank);
+        let rows = rows.filter(|(_, step)| steps.binary_search(&step.step).is_ok());
         Self { rows: rows.collect(), steps_left_out: all - steps.len(), steps }
     }
 

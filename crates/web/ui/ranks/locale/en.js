@@ -120,6 +120,7 @@ export const en = {
   not_recorded: "not recorded",
   not_recorded_short: "not recorded",
   no_such_step: "has no step {step}",
+  time_unknown: "no collectives were recorded: where its time goes isn't known",
   legend_suspect: "suspect",
   legend_unrecorded: "not recorded",
   links_title: "Links",

@@ -120,6 +120,7 @@ export const zh = {
   not_recorded: "未采集",
   not_recorded_short: "未采集",
   no_such_step: "没有 step {step}",
+  time_unknown: "未采集到集合通信：其时间用在何处未知",
   legend_suspect: "可疑对象",
   legend_unrecorded: "未采集",
   links_title: "链路",
