@@ -158,6 +158,66 @@ fn tables_and_the_answer_are_exported_for_other_programs() {
     place.fails(2, &["timeline and csv"], &of_json);
 }
 
+/// The rows of a table that was exported, by the names of their columns.
+fn rows_of(place: &Place, table: &str) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(place.path(table)).unwrap();
+    reader.deserialize().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn waits_for_a_rank_that_was_not_recorded_are_those_of_comm_in_tables_and_timelines() {
+    let place = Place::new();
+    let layout = ["--layers", "1", "--layout", "tp=2,pp=1,dp=4,ep=1"];
+    let damage = ["--fault", "late-input=5:20ms", "--damage", "missing=5"];
+    place.done(&[&["sample", "cluster", "-o", "run"][..], &layout, &damage].concat());
+    let run = "run/cluster_8_ranks_seed_1/db";
+    place.done(&["cluster", "export", run, "--format", "csv", "-o", "tables"]);
+    place.done(&["cluster", "export", run, "--format", "timeline", "-o", "run.json"]);
+    let (table, events) = (rows_of(&place, "tables/collectives.csv"), timeline(&place, "run.json"));
+    let (inferred, others): (Vec<_>, Vec<_>) = table.iter().partition(|row| row["inferred"] == "true");
+    // One of three ranks that were recorded, of four, came last of these, but not last of all.
+    assert!(inferred.iter().any(|row| row["seen"] == "3"), "{inferred:#?}");
+    assert!(inferred.iter().all(|row| row["seen"] < row["ranks"] && row["last_rank"].is_empty()));
+    assert!(others.iter().any(|row| row["seen"] < row["ranks"]));
+    assert!(others.iter().all(|row| row["inferred"] == "false" && !row["last_rank"].is_empty()));
+    let begins: Vec<i64> = table.iter().map(|row| row["begin_ns"].parse().unwrap()).collect();
+    assert!(begins.is_sorted(), "{begins:?}");
+    let mut longest = 0.0_f64;
+    for row in &inferred {
+        let one = format!("{}/{}", row["group"], row["sequence"]);
+        let told = place.done(&["cluster", "comm", run, "--instance", &one, "--json"]).json();
+        let parts = told["parts"].as_array().unwrap();
+        let (sum, count) = (
+            |name: &str| parts.iter().map(|part| part[name].as_f64().unwrap()).sum::<f64>(),
+            parts.len() as f64,
+        );
+        let cell = |name: &str| row[name].parse::<f64>().unwrap();
+        assert!((sum("waited_ns") - cell("waiting_ns")).abs() <= count, "{told:#} {row:?}");
+        assert!((sum("transfer_ns") / count - cell("transfer_ns")).abs() <= 1.0, "{told:#} {row:?}");
+        let is_part =
+            |args: &Value| args["group"] == row["group"] && args["sequence"].to_string() == row["sequence"];
+        let slices: Vec<&Value> =
+            of_phase(&events, "X").map(|event| &event["args"]).filter(|args| is_part(args)).collect();
+        assert!(slices.len() == parts.len() && slices.iter().all(|args| args["inferred"] == true), "{one}");
+        let drawn: f64 = slices.iter().map(|args| 1e3 * number(args, "waiting_us")).sum();
+        assert!((drawn - sum("waited_ns")).abs() <= count, "{one}: {drawn} and {told:#}");
+        longest = longest.max(sum("waited_ns") / count);
+    }
+    assert!((18e6..22e6).contains(&longest), "{longest}");
+    // No arrow says that somebody else was waited for.
+    for arrow in of_phase(&events, "f") {
+        let at = number(arrow, "ts");
+        let is_around = |event: &&Value| {
+            let start = number(event, "ts");
+            (&event["pid"], &event["tid"]) == (&arrow["pid"], &arrow["tid"])
+                && start + 0.002 < at
+                && at < start + number(event, "dur") - 0.002
+        };
+        let around = of_phase(&events, "X").find(is_around);
+        assert!(around.is_none_or(|event| event["args"]["inferred"] == false), "{arrow} {around:?}");
+    }
+}
+
 #[test]
 fn what_insight_opens_is_what_the_vendors_command_writes() {
     let place = Place::new();

@@ -142,6 +142,37 @@ fn the_timeline_has_the_suspects_with_ranks_like_them_and_who_waited_for_whom() 
 }
 
 #[test]
+fn the_timeline_tells_waits_for_a_rank_that_was_not_recorded_as_inferred() {
+    let place = Place::new();
+    let layout = ["--layers", "1", "--layout", "tp=2,pp=1,dp=4,ep=1"];
+    let damage = ["--fault", "late-input=5:20ms", "--damage", "missing=5"];
+    let runs = sample(&place, &[&layout[..], &damage].concat());
+    place.done(&["report", &runs, "-o", "ranks.html"]);
+    let (answers, columns) = page(&place.path("ranks.html"));
+    let columns = Container::read(&columns).expect("columns");
+    let numbers = |table: &str, column: &str| columns.numbers(table, column).expect("numbers");
+    let (waiting, last) = (numbers("slices", "waiting"), numbers("slices", "last"));
+    let inferred = numbers("slices", "inferred");
+    let is_inferred = |slice: &usize| inferred[*slice] == 1.0;
+    let of_absent: Vec<usize> = (0..inferred.len()).filter(is_inferred).collect();
+    assert!(of_absent.iter().any(|slice| waiting[*slice] > 1.8e7), "{of_absent:?}");
+    assert!(of_absent.iter().all(|slice| last[*slice] == 0.0), "nobody who was recorded came last");
+    assert!(numbers("arrows", "to").iter().all(|slice| !is_inferred(&(*slice as usize))));
+    // As the export has them.
+    let timeline = &answers["timeline"];
+    let list = |of: &Value| of.as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>().join(",");
+    let (ranks, steps) = (list(&timeline["ranks"]), list(&timeline["steps"]));
+    let export = ["cluster", "export", &runs, "--format", "timeline", "-o", "run.json"];
+    place.done(&[&export[..], &["--ranks", &ranks, "--steps", &steps]].concat());
+    let exported: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("run.json")).unwrap()).unwrap();
+    let args = exported["traceEvents"].as_array().unwrap().iter().map(|event| &event["args"]);
+    let of_export: f64 = args.filter_map(|args| args["waiting_us"].as_f64()).sum();
+    let of_page: f64 = waiting.iter().sum();
+    assert!((1e3 * of_export - of_page).abs() <= waiting.len() as f64, "{of_export} µs, {of_page} ns");
+}
+
+#[test]
 fn a_set_and_its_folders_give_the_same_page() {
     let place = Place::new();
     let runs = sample(&place, &[]);

@@ -59,11 +59,31 @@ impl CollectivesFilter {
     }
 }
 
-/// How long a part waits until the transfer begins, in nanoseconds; for a rank that wasn't recorded until it is taken to have
-/// come.
-fn waited(findings: &Findings, part: &Event) -> f64 {
-    let begin = findings.peers.absent.begin(&findings.run, part.instance);
-    (begin - part.start).clamp(0.0, part.duration_ns as f64)
+impl Findings {
+    /// When the transfer of a collective began, which is given by its index, on the common clock in nanoseconds: when the
+    /// last rank came, or is taken to have come that wasn't recorded.
+    pub fn transfer_begin(&self, instance: u32) -> f64 {
+        self.peers.absent.begin(&self.run, instance)
+    }
+
+    /// Whether that is inferred: a rank came last that wasn't recorded.
+    pub fn is_wait_inferred(&self, instance: u32) -> bool {
+        self.peers.absent.later_by(instance) > 0.0
+    }
+
+    /// How long a part waits until the transfer begins, in nanoseconds; the rest of it is transfer.
+    pub fn waited_ns(&self, part: &Event) -> f64 {
+        (self.transfer_begin(part.instance) - part.start).clamp(0.0, part.duration_ns as f64)
+    }
+
+    /// The part of a collective that the others waited for, as an index of [`crate::Run::events`]; none where a rank came
+    /// last that wasn't recorded.
+    pub fn last_part(&self, instance: u32) -> Option<u32> {
+        let start = |part: &&u32| self.run.events[**part as usize].start;
+        let parts = self.run.parts_of(&self.run.instances[instance as usize]).iter();
+        let last = parts.max_by(|a, b| start(a).total_cmp(&start(b))).copied();
+        last.filter(|_| !self.is_wait_inferred(instance))
+    }
 }
 
 /// The bytes of a collective by those of its parts: both sides of a send tell of the same.
@@ -93,7 +113,7 @@ pub fn collectives(findings: &Findings, filter: &CollectivesFilter) -> Vec<Colle
         sums.calls += 1;
         sums.incomplete += usize::from(!instance.is_complete());
         for part in parts() {
-            let waited = waited(findings, part);
+            let waited = findings.waited_ns(part);
             sums.waiting += waited;
             sums.transfer += part.duration_ns as f64 - waited;
             sums.ranks.insert(part.rank);
@@ -295,10 +315,11 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
         let mut events = run.parts_of(instance).to_vec();
         let event = |index: u32| &run.events[index as usize];
         events.sort_by(|a, b| event(*a).start.total_cmp(&event(*b).start));
-        let (first, last) = (event(events[0]).start, events[events.len() - 1]);
+        let first = event(events[0]).start;
+        let last = findings.last_part(event(events[0]).instance);
         let part = |index: &u32| {
             let part = event(*index);
-            let waited_ns = waited(findings, part);
+            let waited_ns = findings.waited_ns(part);
             PartRow {
                 rank: run.ranks[part.rank as usize].number,
                 place: run.place(part.rank as usize),
@@ -307,7 +328,7 @@ pub fn instances(findings: &Findings, group_key: u64, sequence: i32) -> Vec<Inst
                 transfer_ns: part.duration_ns as f64 - waited_ns,
                 segment_ns: part.segment_ns,
                 typical_ns: findings.peers.work.segment[*index as usize],
-                is_last: *index == last && findings.peers.absent.later_by(part.instance) == 0.0,
+                is_last: last == Some(*index),
             }
         };
         let parts: Vec<PartRow> = events.iter().map(part).collect();

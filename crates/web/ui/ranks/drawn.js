@@ -28,7 +28,7 @@ export function make_drawn(columns) {
     count: slices.count,
     rows: Array.from({ length: rows.count }, (_, at) => ({ rank: rank[at], kind: kind[at], role: role[at], lane: lane[at], slices: of_row[at] })),
     row, start, duration, end,
-    kind: column("kind"), step: column("step"), sequence: column("sequence"), waiting: column("waiting"), last: column("last"), seen: column("seen"), members: column("members"), bytes: column("bytes"),
+    kind: column("kind"), step: column("step"), sequence: column("sequence"), waiting: column("waiting"), last: column("last"), inferred: column("inferred"), seen: column("seen"), members: column("members"), bytes: column("bytes"),
     /** Pairs of slices: whoever came last, and who waited for it. */
     from: arrows.numbers("from"), to: arrows.numbers("to"), arrows: arrows.count,
     ranks: [...new Set(rank)],

@@ -287,7 +287,8 @@ export function timelines(app) {
     const row = drawn.rows[drawn.row[slice]];
     const lines = [`${facts.types[kind - SLICE.collective]} ${row.role} ${drawn.sequence[slice]}, ${who}, ${t("step_n", { step: drawn.step[slice] })}`, when];
     const waited = drawn.waiting[slice];
-    if (drawn.last[slice] === 0) lines.push(t("came_last"));
+    if (drawn.inferred[slice] > 0) lines.push(t("waited_for_unrecorded", { time: about(waited) }));
+    else if (drawn.last[slice] === 0) lines.push(t("came_last"));
     else lines.push(t("waited_for", { time: about(waited), rank: drawn.last[slice] - 1 }));
     lines.push(t("transferred", { time: about(drawn.duration[slice] - waited) }), t("seen_of", { n: drawn.seen[slice], of: drawn.members[slice] }));
     if (drawn.bytes[slice] > 0) lines.push(bytes(drawn.bytes[slice]));

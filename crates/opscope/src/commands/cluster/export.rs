@@ -27,7 +27,10 @@ Forms:
              between them on one clock, with arrows from the rank that came last to those that waited for it
   csv        ranks.csv, collectives.csv and suspects.csv in a folder; --ranks and --steps choose rows, and
              of one step the costs to it
-  json       all that opscope cluster --json says";
+  json       all that opscope cluster --json says
+
+Where a rank came last to a collective that wasn't recorded, the waits for it are inferred (the column or
+argument inferred), last_rank has no value, and no arrow begins.";
 
 /// The options of `opscope cluster export`.
 #[derive(Debug, Args)]

@@ -108,7 +108,8 @@ fn mean_step(findings: &Findings, index: usize, chosen: &Chosen) -> (usize, Acco
     (steps.len(), Account { compute_ns, waiting_ns, transfer_ns, bubble_ns, host_ns, unaccounted_ns })
 }
 
-/// The collectives of chosen ranks and steps in the order in which they began to transfer, by the aligned clocks.
+/// The collectives of chosen ranks and steps in the order in which they began to transfer, by the aligned clocks: what
+/// all parts wait, and the mean of what they transfer. Where a rank came last that wasn't recorded, that is inferred.
 fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
     let columns = [
         "step",
@@ -124,26 +125,27 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
         "waiting_ns",
         "transfer_ns",
         "bytes",
+        "inferred",
     ];
     let mut table = table(&columns);
     let run = &findings.run;
-    for instance in &run.instances {
+    for index in findings.peers.absent.order(run) {
+        let instance = &run.instances[index as usize];
         let events = || run.events_of(instance);
-        let first = events().min_by(|a, b| a.start.total_cmp(&b.start));
-        let last = events().max_by(|a, b| a.start.total_cmp(&b.start));
-        let (Some(first), Some(last)) = (first, last) else { continue };
-        let is_chosen = |event: &opscope_reach::Event| {
-            chosen.has_step(event.step) && chosen.has_rank(run.ranks[event.rank as usize].number)
-        };
+        let Some(first) = events().min_by(|a, b| a.start.total_cmp(&b.start)) else { continue };
+        let number = |event: &opscope_reach::Event| run.ranks[event.rank as usize].number;
+        let is_chosen =
+            |event: &opscope_reach::Event| chosen.has_step(event.step) && chosen.has_rank(number(event));
         if !events().any(is_chosen) {
             continue;
         }
+        let last = findings.last_part(index).map(|part| number(&run.events[part as usize]));
         let group = &run.groups[instance.group as usize];
         let kind: CollectiveType = first.kind.of_both_sides();
-        let waiting: f64 = events().map(|event| (instance.begin - event.start).max(0.0)).sum();
+        let waiting: f64 = events().map(|event| findings.waited_ns(event)).sum();
+        let whole_ns: f64 = events().map(|event| event.duration_ns as f64).sum();
         // None of them where no profile tells.
         let bytes = events().map(|event| event.bytes).max().filter(|bytes| *bytes > 0);
-        let number = |event: &opscope_reach::Event| run.ranks[event.rank as usize].number;
         table.row([
             value(first.step),
             value(group.role.name()),
@@ -153,11 +155,12 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
             value(instance.members),
             value(instance.seen),
             value(number(first)),
-            value(number(last)),
-            value(whole(instance.begin)),
+            last.map_or_else(TableCell::missing, value),
+            value(whole(findings.transfer_begin(index))),
             value(whole(waiting)),
-            value(whole(instance.tail)),
+            value(whole((whole_ns - waiting) / f64::from(instance.seen.max(1)))),
             bytes.map_or_else(TableCell::missing, value),
+            value(findings.is_wait_inferred(index)),
         ]);
     }
     table

@@ -57,6 +57,8 @@ struct Line {
     waiting: u64,
     /// One more than the number of the rank that came last; 0 of that rank itself, and of what has none.
     last: u64,
+    /// 1 of a collective to which a rank came last that wasn't recorded.
+    inferred: u64,
     seen: u64,
     members: u64,
     bytes: u64,
@@ -163,6 +165,7 @@ impl Drawn {
         slices.float("sequence", lines().map(|it| f64::from(it.sequence)));
         slices.whole("waiting", lines().map(|it| it.waiting));
         slices.whole("last", lines().map(|it| it.last));
+        slices.whole("inferred", lines().map(|it| it.inferred));
         slices.whole("seen", lines().map(|it| it.seen));
         slices.whole("members", lines().map(|it| it.members));
         slices.whole("bytes", lines().map(|it| it.bytes));
@@ -283,6 +286,7 @@ impl Pen for Collector<'_> {
             sequence: 0,
             waiting: 0,
             last: 0,
+            inferred: 0,
             seen: 0,
             members: 0,
             bytes: 0,
@@ -294,18 +298,16 @@ impl Pen for Collector<'_> {
                 self.at.insert(index, self.lines.len());
                 let run = &self.findings.run;
                 let instance = &run.instances[event.instance as usize];
-                let started = |event: &u32| run.events[*event as usize].start;
-                let last = run.parts_of(instance).iter().max_by(|a, b| started(a).total_cmp(&started(b)));
-                let last = last.filter(|last| **last as usize != index);
-                let last = last.map(|last| run.ranks[run.events[*last as usize].rank as usize].number);
-                let waiting = (instance.begin - event.start).clamp(0.0, event.duration_ns.max(0) as f64);
+                let last = self.findings.last_part(event.instance).filter(|last| *last as usize != index);
+                let last = last.map(|last| run.ranks[run.events[last as usize].rank as usize].number);
                 Line {
                     kind: 2 + TYPES.iter().position(|kind| *kind == event.kind).unwrap_or(TYPES.len() - 1)
                         as u64,
                     step: event.step,
                     sequence: event.sequence,
-                    waiting: whole(waiting) as u64,
+                    waiting: whole(self.findings.waited_ns(event)) as u64,
                     last: last.map_or(0, |last| u64::from(last) + 1),
+                    inferred: u64::from(self.findings.is_wait_inferred(event.instance)),
                     seen: u64::from(instance.seen),
                     members: u64::from(instance.members),
                     bytes: event.bytes,

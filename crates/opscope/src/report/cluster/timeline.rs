@@ -1,5 +1,5 @@
 //! Chosen ranks of a run as one timeline: clocks aligned, and from the rank that came last to a collective an arrow
-//! to each that waited for it. What stands where is decided here alone; a [`Pen`] writes it in its own form, Chrome's
+//! to each that waited for it, unless that rank wasn't recorded: then the waits are inferred. What stands where is decided here alone; a [`Pen`] writes it in its own form, Chrome's
 //! (here) or that of the page.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,20 +111,18 @@ pub fn draw(findings: &Findings, chosen: &Chosen, pen: &mut dyn Pen) -> io::Resu
         draw_steps(findings, index, chosen, zero, pen)?;
         draw_rank(findings, index, &events, zero, pen, &mut tracks)?;
     }
-    for instance in &findings.run.instances {
+    for (index, instance) in findings.run.instances.iter().enumerate() {
         let event = |index: &u32| &findings.run.events[*index as usize];
-        let parts = findings.run.parts_of(instance);
-        let Some(last) = parts.iter().max_by(|a, b| event(a).start.total_cmp(&event(b).start)) else {
-            continue;
-        };
-        let Some(from) = tracks.get(last) else { continue };
-        for waiter in parts.iter().filter(|waiter| *waiter != last) {
+        // From a rank that wasn't recorded no arrow can go.
+        let Some(last) = findings.last_part(index as u32) else { continue };
+        let Some(from) = tracks.get(&last) else { continue };
+        for waiter in findings.run.parts_of(instance).iter().filter(|waiter| **waiter != last) {
             if instance.begin - event(waiter).start < SHORTEST_WAIT_NS {
                 continue;
             }
             let Some(to) = tracks.get(waiter) else { continue };
-            let (start, end) = (event(last).start - zero, instance.begin - zero);
-            pen.arrow((*last as usize, *from), start, (*waiter as usize, *to), end)?;
+            let (start, end) = (event(&last).start - zero, instance.begin - zero);
+            pen.arrow((last as usize, *from), start, (*waiter as usize, *to), end)?;
         }
     }
     Ok(())
@@ -309,12 +307,14 @@ impl Pen for Events<'_> {
                 let run = &self.findings.run;
                 let (group, instance) =
                     (&run.groups[event.group as usize], &run.instances[event.instance as usize]);
-                let waiting_us = || (instance.begin - event.start).max(0.0).round() / 1e3;
+                let is_told = self.findings.incomparable.is_none();
+                let waiting_us = || self.findings.waited_ns(event).round() / 1e3;
                 let details = json!({
                     "group": group.key.to_string(),
                     "sequence": event.sequence,
                     "step": event.step,
-                    "waiting_us": self.findings.incomparable.is_none().then(waiting_us),
+                    "waiting_us": is_told.then(waiting_us),
+                    "inferred": is_told.then(|| self.findings.is_wait_inferred(event.instance)),
                     "bytes": event.bytes,
                     "ranks": format!("{} of {}", instance.seen, instance.members),
                 });

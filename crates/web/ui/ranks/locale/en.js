@@ -182,6 +182,7 @@ export const en = {
   took: "took {time}",
   came_last: "came last: the others waited for it",
   waited_for: "waited {time} for rank {rank}",
+  waited_for_unrecorded: "waited {time} for a rank that wasn't recorded, as is inferred",
   transferred: "transferred {time}",
   seen_of: "{n} of {of} ranks recorded",
   waits_as_table: "Waits",

@@ -182,6 +182,7 @@ export const zh = {
   took: "用时 {time}",
   came_last: "最后到达：其他 rank 等待它",
   waited_for: "等待 rank {rank} {time}",
+  waited_for_unrecorded: "等待未采集的 rank {time}（推断）",
   transferred: "传输 {time}",
   seen_of: "{of} 个 rank 中采集到 {n} 个",
   waits_as_table: "等待表",
