@@ -165,6 +165,26 @@ fn rows_of(place: &Place, table: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 #[test]
+fn bytes_of_exported_collectives_are_what_all_their_ranks_hand_in_as_comm_counts_them() {
+    let place = Place::new();
+    let run = sample(&place, "run", &[]);
+    place.done(&["cluster", "export", &run, "--format", "csv", "-o", "tables"]);
+    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for row in rows_of(&place, "tables/collectives.csv") {
+        let bytes: u64 = row["bytes"].parse().unwrap();
+        *found.entry((row["role"].clone(), row["type"].clone())).or_default() += bytes;
+    }
+    let told = place.done(&["cluster", "comm", &run, "--json"]).json();
+    let told = told["collectives"].as_array().unwrap().iter().map(|row| {
+        let name = |column: &str| row[column].as_str().unwrap().to_owned();
+        ((name("role"), name("type")), row["bytes"].as_u64().unwrap())
+    });
+    let told: BTreeMap<(String, String), u64> = told.collect();
+    assert!(told.keys().any(|(_, kind)| kind == "receive") && told.len() > 3, "{told:?}");
+    assert_eq!(found, told);
+}
+
+#[test]
 fn waits_for_a_rank_that_was_not_recorded_are_those_of_comm_in_tables_and_timelines() {
     let place = Place::new();
     let layout = ["--layers", "1", "--layout", "tp=2,pp=1,dp=4,ep=1"];

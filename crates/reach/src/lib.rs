@@ -111,7 +111,7 @@ pub use chain::{Arrivals, Chain, Share, arrivals, chain};
 pub use clocks::{Clocks, HostClock};
 pub use collectives::{
     CollectivesFilter, CollectivesRow, InstanceParts, MatrixRow, PartRow, Standing, collectives, group_of,
-    instances, matrix, standings,
+    instance_bytes, instances, matrix, standings,
 };
 pub use discover::collected::OtherOption;
 pub use discover::{

@@ -1,6 +1,6 @@
 //! A run as tables for other programs: ranks, collectives, suspects.
 
-use opscope_reach::{Account, CollectiveType, Findings, StepAccount};
+use opscope_reach::{Account, CollectiveType, Findings, StepAccount, instance_bytes};
 use serde_json::Value;
 
 use super::suspects::{Asked, all_of, ranks_of, suspects_values};
@@ -145,7 +145,8 @@ fn collectives(findings: &Findings, chosen: &Chosen) -> Table {
         let waiting: f64 = events().map(|event| findings.waited_ns(event)).sum();
         let whole_ns: f64 = events().map(|event| event.duration_ns as f64).sum();
         // None of them where no profile tells.
-        let bytes = events().map(|event| event.bytes).max().filter(|bytes| *bytes > 0);
+        let bytes = instance_bytes(events().map(|event| event.bytes), kind);
+        let bytes = Some(bytes).filter(|bytes| *bytes > 0);
         table.row([
             value(first.step),
             value(group.role.name()),
