@@ -712,6 +712,50 @@ fn files_that_no_manifest_names_are_told_and_go_with_the_next_import() {
 }
 
 #[test]
+fn tables_over_fewer_ranks_than_the_set_has_go_and_are_asked_by_nobody() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "8"]);
+    let entries = std::fs::read_dir(place.path(&folder)).unwrap();
+    let mut ranks: Vec<String> =
+        entries.map(|entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap())).collect();
+    ranks.sort();
+    let half: Vec<&str> = ranks[..4].iter().map(String::as_str).collect();
+    let told = place.done(&[&["cluster", "import"][..], &half[..], &["-o", "set", "--json"]].concat()).json();
+    assert_eq!(told["whole"], true, "{told:#}");
+    let ask = |name: &'static str, dialect: &'static str| {
+        ["cluster", "queries", name, "--dialect", dialect, "--set", "set"]
+    };
+    place.done(&ask("summary", "duckdb"));
+    let manifest = place.path("set/_manifest/run=run/whole.json");
+    let of_half = (std::fs::read(&manifest).unwrap(), tables(&place.path("set")));
+    // Two of the other ranks come in, and two are still missing.
+    place.done(&["cluster", "import", &folder, "-o", "set", "--shard", "2/2"]);
+    assert!(!has_tables_of_all(&place, "set") && !manifest.exists());
+    // So they lie there where an importer was stopped in between.
+    std::fs::write(&manifest, of_half.0).unwrap();
+    for (path, bytes) in of_half.1.iter().filter(|(path, _)| path.contains("/whole-")) {
+        std::fs::write(place.path("set").join(path), bytes).unwrap();
+    }
+    let lacks = ["table accounts is made once all ranks are in the set", "opscope cluster import"];
+    for dialect in ["duckdb", "spark"] {
+        place.fails(1, &lacks, &ask("summary", dialect));
+        place.done(&ask("operators", dialect));
+    }
+    place.fails(1, &lacks, &["cluster", "sql", "set", "SELECT count(*) FROM accounts"]);
+    let all = ["cluster", "queries", "--dialect", "duckdb", "--set", "set", "--json"];
+    let told = place.done(&all).json();
+    let query = |name: &str| {
+        told["queries"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap().clone()
+    };
+    assert!(query("summary")["sql"].is_null() && query("operators")["why_not"].is_null(), "{told:#}");
+    assert!(query("summary")["why_not"].as_str().unwrap().contains(lacks[0]), "{told:#}");
+    assert!(query("operators")["sql"].as_str().unwrap().starts_with("WITH operators"), "{told:#}");
+    place.done(&["cluster", "import", &folder, "-o", "set"]);
+    assert_eq!(files_below(&place.path("set/accounts")).len(), 1);
+    place.done(&ask("summary", "duckdb"));
+}
+
+#[test]
 fn columns_that_nothing_is_judged_by_hold_what_the_profiles_say() {
     let place = Place::new();
     let Some(python) = companions::python_with("duckdb") else { return };

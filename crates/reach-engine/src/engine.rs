@@ -23,7 +23,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use opscope_files::Unfinished;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Set, tables_of};
+use opscope_reach::{Set, SetError, tables_of};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -212,7 +212,9 @@ impl Engine {
         let planned = self.runtime().block_on(statement::plan(&self.context.state(), sql));
         let absent = || tables_of(sql).into_iter().find(|table| self.absent.contains(table));
         planned.map_err(|error| match (&error, absent()) {
-            (EngineError::Statement { .. }, Some(table)) => EngineError::NotWhole { table: table.to_owned() },
+            (EngineError::Statement { .. }, Some(table)) => {
+                EngineError::Set(SetError::NotWhole { table: table.to_owned() })
+            }
             _ => error,
         })
     }

@@ -11,7 +11,7 @@ use opscope_trace::units;
 /// The reasons for which a statement has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The set's files aren't as they were written.
+    /// The set's files aren't as they were written, or a table over all ranks isn't there.
     #[error(transparent)]
     Set(#[from] SetError),
     /// There is no statement.
@@ -33,15 +33,6 @@ pub enum EngineError {
     Statement {
         /// The engine's message.
         message: String,
-    },
-    /// A table over all ranks isn't there yet.
-    #[error(
-        "table {table} is made once all ranks are in the set, and some are missing; opscope cluster import of the rest, \
-         or without --shard, makes it"
-    )]
-    NotWhole {
-        /// The table.
-        table: String,
     },
     /// Its rows can't be computed, as with a division by zero.
     #[error("the statement can't be carried out: {message}")]

@@ -1,7 +1,9 @@
 //! The questions that are SQL: the same text runs on DataFusion, on DuckDB and, with other words around it, on Spark.
 //! Each file of `sql/` is one; its first comment says what it answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::{Set, SetError};
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,46 @@ pub enum Dialect {
     Spark,
 }
 
+/// The tables of a run, for engines that know no set.
+#[derive(Clone, Debug)]
+pub struct RunTables {
+    set: PathBuf,
+    run: String,
+    /// Tables over all ranks that there are none of.
+    absent: Vec<&'static str>,
+}
+
+impl RunTables {
+    /// The tables of a set that may not be there yet: whatever its folders will hold.
+    pub fn of_folders(set: &Path, run: &str) -> Self {
+        Self { set: set.to_owned(), run: run.to_owned(), absent: Vec::new() }
+    }
+
+    /// The tables of a set.
+    ///
+    /// # Errors
+    /// As [`Set::tables`].
+    pub fn of(set: &Set) -> Result<Self, SetError> {
+        let tables = set.tables()?;
+        let absent = tables.iter().filter(|table| table.files.is_empty()).map(|table| table.name).collect();
+        Ok(Self { absent, ..Self::of_folders(&set.path, &set.run) })
+    }
+
+    /// A table as the dialect names it in a statement.
+    fn source(&self, table: &str, dialect: Dialect) -> String {
+        let folder = self.set.join(table).join(format!("run={}", self.run)).display().to_string();
+        match dialect {
+            Dialect::DataFusion => table.to_owned(),
+            // Files of an earlier program may lack columns.
+            Dialect::DuckDb => {
+                let files = format!("{folder}/**/*.parquet").replace('\'', "''");
+                format!("read_parquet('{files}', union_by_name = true)")
+            }
+            Dialect::Spark => format!("parquet.`{}`", folder.replace('`', "``")),
+        }
+    }
+}
+
 impl Query {
     /// The question of a name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -90,47 +132,41 @@ impl Query {
     }
 
     /// The statement in a dialect, over the tables of a run.
-    pub fn for_set(&self, dialect: Dialect, set: &Path, run: &str) -> String {
-        in_dialect(self.statement(), dialect, set, run)
+    ///
+    /// # Errors
+    /// When the run lacks one of them.
+    pub fn for_run(&self, dialect: Dialect, run: &RunTables) -> Result<String, SetError> {
+        in_dialect(self.statement(), dialect, run)
     }
 }
 
 /// A statement with the tables that it names, as the dialect names files.
-pub fn in_dialect(statement: &str, dialect: Dialect, set: &Path, run: &str) -> String {
-    let quoted = |table: &str, end: &str| {
-        let path = set.join(table).join(format!("run={run}")).display().to_string();
-        format!("{path}{end}")
-    };
-    let source = |table: &str| match dialect {
-        Dialect::DataFusion => String::new(),
-        // Files of an earlier program may lack columns.
-        Dialect::DuckDb => {
-            let files = quoted(table, "/**/*.parquet").replace('\'', "''");
-            format!("read_parquet('{files}', union_by_name = true)")
-        }
-        Dialect::Spark => format!("parquet.`{}`", quoted(table, "").replace('`', "``")),
-    };
+///
+/// # Errors
+/// When the run lacks one of them.
+pub fn in_dialect(statement: &str, dialect: Dialect, run: &RunTables) -> Result<String, SetError> {
     if dialect == Dialect::DataFusion {
-        return statement.to_owned();
+        return Ok(statement.to_owned());
     }
-    let tables: Vec<String> = tables_of(statement)
-        .into_iter()
-        .filter(|table| !defines(statement, table))
-        .map(|table| format!("{table} AS (SELECT * FROM {})", source(table)))
-        .collect();
+    let mut tables = tables_of(statement);
+    tables.retain(|table| !defines(statement, table));
+    if let Some(table) = tables.iter().find(|table| run.absent.contains(table)) {
+        return Err(SetError::NotWhole { table: (*table).to_owned() });
+    }
     if tables.is_empty() {
-        return statement.to_owned();
+        return Ok(statement.to_owned());
     }
-    let tables = tables.join(",\n     ");
+    let named = |table: &&str| format!("{table} AS (SELECT * FROM {})", run.source(table, dialect));
+    let tables = tables.iter().map(named).collect::<Vec<_>>().join(",\n     ");
     // A statement can begin with tables of its own.
     let (comments, rest) = statement.split_at(statement.len() - without_comments(statement).len());
     let Some(rest) = behind_word(rest, "WITH") else {
-        return format!("{comments}WITH {tables}\n{rest}");
+        return Ok(format!("{comments}WITH {tables}\n{rest}"));
     };
-    match behind_word(without_comments(rest), "RECURSIVE") {
+    Ok(match behind_word(without_comments(rest), "RECURSIVE") {
         Some(rest) => format!("{comments}WITH RECURSIVE {tables},\n     {}", rest.trim_start()),
         None => format!("{comments}WITH {tables},\n     {}", rest.trim_start()),
-    }
+    })
 }
 
 /// Whether a statement has a table of its own by a name, which stands for the set's: `NAME AS (`, `NAME (COLUMN) AS (`.
@@ -226,7 +262,8 @@ mod tests {
 
     #[test]
     fn statements_with_tables_of_their_own_get_the_sets_before_them_whatever_they_begin_with() {
-        let put = |statement: &str| in_dialect(statement, Dialect::DuckDb, Path::new("s"), "r");
+        let run = RunTables::of_folders(Path::new("s"), "r");
+        let put = |statement: &str| in_dialect(statement, Dialect::DuckDb, &run).unwrap();
         let ranks =
             "ranks AS (SELECT * FROM read_parquet('s/ranks/run=r/**/*.parquet', union_by_name = true))";
         for (statement, expected) in [
@@ -295,14 +332,14 @@ mod tests {
 
     #[test]
     fn files_stand_in_for_tables_where_the_engine_knows_no_set() {
-        let sql =
-            in_dialect("SELECT 1 FROM ranks r JOIN steps s ON true", Dialect::DuckDb, Path::new("it's"), "a");
+        let run = RunTables::of_folders(Path::new("it's"), "a");
+        let sql = in_dialect("SELECT 1 FROM ranks r JOIN steps s ON true", Dialect::DuckDb, &run).unwrap();
         let expected = "WITH ranks AS (SELECT * FROM read_parquet('it''s/ranks/run=a/**/*.parquet', union_by_name = true)),\n     \
                         steps AS (SELECT * FROM read_parquet('it''s/steps/run=a/**/*.parquet', union_by_name = true))\n\
                         SELECT 1 FROM ranks r JOIN steps s ON true";
         assert_eq!(sql, expected);
-        let sql =
-            in_dialect("WITH a AS (SELECT 1 FROM ends) SELECT 2 FROM a", Dialect::Spark, Path::new("s"), "r");
+        let run = RunTables::of_folders(Path::new("s"), "r");
+        let sql = in_dialect("WITH a AS (SELECT 1 FROM ends) SELECT 2 FROM a", Dialect::Spark, &run).unwrap();
         assert!(
             sql.starts_with("WITH ends AS (SELECT * FROM parquet.`s/ends/run=r`),\n     a AS ("),
             "{sql}"

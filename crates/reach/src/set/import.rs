@@ -146,10 +146,7 @@ pub fn import(
         () if waits_for_others => Some(STILL_MISSING.to_owned()),
         () if opened.keep() == Keep::Summary => Some("collectives aren't kept".to_owned()),
         () => match whole::write(opened, stop, progress) {
-            Ok(()) => {
-                leftovers::remove(set, &options.run, &["whole".to_owned()])?;
-                None
-            }
+            Ok(()) => None,
             // A run without anything to compare is a set all the same.
             Err(error @ ReachError::NothingMatched { .. }) => Some(error.to_string()),
             Err(error) => return Err(error),

@@ -1,43 +1,53 @@
 //! Files of a run that no manifest names: of an importer that was stopped between the names of its files and that of
-//! its manifest, or of a part whose manifest somebody deleted to import it anew. Readers of manifests don't see them,
-//! but engines that read all files of a folder would count their rows.
+//! its manifest, of a part whose manifest somebody deleted to import it anew, or of tables over all ranks that were
+//! made before others came in. Readers of manifests don't see them, but engines that read all files of a folder would
+//! count their rows.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::import::lock_commits;
-use super::manifest::{self, Manifest};
-use super::whole::WholeManifest;
+use super::manifest;
 use super::{SetError, whole};
 use crate::TABLES;
 
 /// How old a file must be that may be one of another importer, whose manifest follows within moments.
 const OLD: Duration = Duration::from_secs(3600);
 
+/// The part, in the names of their files, of the tables over all ranks.
+const WHOLE: &str = "whole";
+
 /// Removes files that no manifest names. Those of parts of these names have no other importer; others must be old.
+/// Tables over all ranks are named together with their manifest, while nobody else may name files: so whatever of them
+/// isn't of the parts that there are goes at once, and nobody reads it for what it was.
 ///
 /// # Errors
 /// When a manifest can't be read.
 pub fn remove(set: &Path, run: &str, own: &[String]) -> Result<(), SetError> {
-    let _held = lock_commits(&manifest::folder(set, run))?;
+    let folder = manifest::folder(set, run);
+    let _held = lock_commits(&folder)?;
     let now = SystemTime::now();
     let is_free = |path: &Path| {
-        let is_own = part_of(path).is_some_and(|part| own.iter().any(|it| it == part));
+        let is_own = part_of(path).is_some_and(|part| part == WHOLE || own.iter().any(|it| it == part));
         is_own || is_old(path, now)
     };
+    if whole::of_parts(&folder, &manifest::manifests(set, run)?).is_none() {
+        let _ = std::fs::remove_file(folder.join(whole::FILE));
+    }
     // Whoever counts the rows of one that stays does so until the next import.
     find(set, run)?.iter().filter(|path| is_free(path)).for_each(|path| drop(std::fs::remove_file(path)));
     Ok(())
 }
 
-/// Files of a run that are named as importers name them, and that no manifest names.
+/// Files of a run that are named as importers name them, and that no manifest names. That of the tables over all ranks
+/// counts where it is of the parts that there are.
 ///
 /// # Errors
 /// When a manifest can't be read.
 pub fn find(set: &Path, run: &str) -> Result<Vec<PathBuf>, SetError> {
-    let parts: Vec<Manifest> = manifest::manifests(set, run)?;
-    let whole: Option<WholeManifest> = whole::written(&manifest::folder(set, run));
+    let parts = manifest::manifests(set, run)?;
+    let whole = whole::of_parts(&manifest::folder(set, run), &parts);
     let files = parts.iter().flat_map(|part| &part.files).chain(whole.iter().flat_map(|it| &it.files));
     let named: BTreeSet<PathBuf> = files.map(|file| set.join(&file.path)).collect();
     let of_table = |table: &str| files_below(&set.join(table).join(format!("run={run}")));
@@ -72,7 +82,7 @@ fn part_of(path: &Path) -> Option<&str> {
     let (part, print) = stem.rsplit_once('-')?;
     let is_print = print.len() == 8 && print.bytes().all(|it| it.is_ascii_hexdigit());
     let is_number = |text: &str| text.len() == 8 && text.bytes().all(|it| it.is_ascii_digit());
-    let is_part = part == "whole" || part.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b));
+    let is_part = part == WHOLE || part.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b));
     (is_print && is_part).then_some(part)
 }
 
@@ -116,7 +126,9 @@ mod tests {
         let new = file("00000064-00000127-1a2b3c4d.parquet", 60);
         let old = file("00000128-00000191-1a2b3c4d.parquet", 2 * 3600);
         let foreign = file("mine.parquet", 2 * 3600);
+        let whole = file("whole-1a2b3c4d.parquet", 0);
         remove(set, "r", &["00000000-00000063".to_owned()]).expect("no damage");
-        assert_eq!([&own, &new, &old, &foreign].map(|it| it.exists()), [false, true, false, true]);
+        let left = [&own, &new, &old, &foreign, &whole].map(|it| it.exists());
+        assert_eq!(left, [false, true, false, true, false]);
     }
 }

@@ -159,6 +159,15 @@ pub enum SetError {
         /// The set.
         path: PathBuf,
     },
+    /// A table over all ranks isn't there, or was made before others came in.
+    #[error(
+        "table {table} is made once all ranks are in the set, and there is none of those that are in it now; opscope \
+         cluster import of the rest, or without --shard, makes it"
+    )]
+    NotWhole {
+        /// The table.
+        table: String,
+    },
     /// A manifest can't be read.
     #[error("{path}: cannot be read: {why}; delete it and import its ranks again")]
     DamagedManifest {

@@ -1,12 +1,14 @@
 //! The tables over all ranks: clocks, groups, instances, what each part in them waited, where steps go, suspects.
 //! They follow from the ranks' own tables, and are made anew when parts come in.
 
+use std::path::{Path, PathBuf};
+
 use opscope_formats::reading::Stop;
 use serde::{Deserialize, Serialize};
 
 use super::file::{TableFile, WholeFile};
 use super::import::{lock_commits, part_files};
-use super::manifest::{self, Fingerprint, PartFile};
+use super::manifest::{self, Fingerprint, Manifest, PartFile};
 use super::open::Set;
 use super::table::{Row, Text, table};
 use super::{SCHEMA, SetError};
@@ -236,24 +238,29 @@ pub struct WholeManifest {
 pub(super) const FILE: &str = "whole.json";
 
 /// The fingerprint of all parts of a run.
-fn print_of(set: &Set) -> Fingerprint {
+fn print_of(parts: &[Manifest]) -> Fingerprint {
     let mut print = Fingerprint::default();
     print.add(manifest::program().as_bytes());
-    for part in &set.parts {
+    for part in parts {
         print.add(format!("{:?}", (part.keep, &part.ranks)).as_bytes());
     }
     print
 }
 
 /// The manifest of the tables over all ranks in a folder of manifests, of whatever parts they are.
-pub fn written(folder: &std::path::Path) -> Option<WholeManifest> {
+fn written(folder: &Path) -> Option<WholeManifest> {
     manifest::read_json(&folder.join(FILE)).ok()
+}
+
+/// The manifest of the tables over all ranks in a folder of manifests; `None` if there are none, or they are of other
+/// parts than these.
+pub fn of_parts(folder: &Path, parts: &[Manifest]) -> Option<WholeManifest> {
+    written(folder).filter(|it| it.schema <= SCHEMA && it.parts == print_of(parts).text())
 }
 
 /// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
 pub fn find(set: &Set) -> Option<WholeManifest> {
-    let found = written(&manifest::folder(&set.path, &set.run))?;
-    (found.schema <= SCHEMA && found.parts == print_of(set).text()).then_some(found)
+    of_parts(&manifest::folder(&set.path, &set.run), &set.parts)
 }
 
 /// Writes the tables over all ranks, unless they are there.
@@ -264,7 +271,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
     if find(&set).is_some() {
         return Ok(());
     }
-    let print = print_of(&set);
+    let print = print_of(&set.parts);
     let (path, run) = (set.path.clone(), set.run.clone());
     let findings = examine_profiles(&Profiles::Set(set), stop, progress)?;
     let name = format!("whole-{}.parquet", &print.text()[..8]);
@@ -273,7 +280,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
     let folder = manifest::folder(&path, &run);
     let _held = lock_commits(&folder)?;
     // Parts that came in meanwhile make these tables those of a part of the run; who brought them writes the others.
-    if print_of(&Set::open(&path, Some(&run))?).text() != print.text() {
+    if print_of(&Set::open(&path, Some(&run))?.parts).text() != print.text() {
         return Ok(());
     }
     let before = written(&folder);
@@ -299,7 +306,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
 
 /// Makes a file of rows, whose texts are entered while they are made.
 fn file<R: Row>(
-    place: &dyn Fn(&str) -> std::path::PathBuf,
+    place: &dyn Fn(&str) -> PathBuf,
     rows: impl FnOnce(&mut TableFile<R>) -> Result<(), SetError>,
 ) -> Result<WholeFile, SetError> {
     let mut file = TableFile::new(place(R::TABLE))?;
@@ -307,10 +314,7 @@ fn file<R: Row>(
     file.finish()
 }
 
-fn write_tables(
-    findings: &Findings,
-    place: &dyn Fn(&str) -> std::path::PathBuf,
-) -> Result<Vec<WholeFile>, SetError> {
+fn write_tables(findings: &Findings, place: &dyn Fn(&str) -> PathBuf) -> Result<Vec<WholeFile>, SetError> {
     Ok(vec![
         file(place, |file| clocks(findings, file))?,
         file(place, |file| groups(findings, file))?,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use opscope_reach::{Dialect, QUERIES, Query};
+use opscope_reach::{Dialect, QUERIES, Query, RunTables, SetError};
 use opscope_say::say;
 
 use super::source::open_set;
@@ -61,30 +61,14 @@ enum DialectChoice {
 /// Prints questions.
 ///
 /// # Errors
-/// When there is none of that name, or the set has no such run.
+/// When there is none of that name, or the set has no such run, or lacks a table that the question is about.
 pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let dialect = match arguments.dialect {
         DialectChoice::Datafusion => Dialect::DataFusion,
         DialectChoice::Duckdb => Dialect::DuckDb,
         DialectChoice::Spark => Dialect::Spark,
     };
-    let run = match (&arguments.run, arguments.set.exists()) {
-        (Some(run), false) => run.clone(),
-        (None, false) => "run".to_owned(),
-        (run, true) => {
-            let set = open_set(&arguments.set, run.as_deref())?;
-            let unnamed = set.unnamed_files()?;
-            if let Some(first) = unnamed.first().filter(|_| dialect != Dialect::DataFusion) {
-                terminal.warn(&say!(
-                    "{} files of the set are named by none of its manifests, such as {}: an import is under way or was \
-                     stopped; other engines count their rows as well; an import removes those that are an hour old",
-                    unnamed.len(),
-                    first.display()
-                ));
-            }
-            set.run
-        }
-    };
+    let run = run_of(arguments, dialect, terminal)?;
     let chosen: Vec<&Query> = match &arguments.name {
         Some(name) => vec![Query::named(name).ok_or_else(|| {
             let names: Vec<&str> = QUERIES.iter().map(|query| query.name).collect();
@@ -92,17 +76,24 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         })?],
         None => QUERIES.iter().collect(),
     };
-    let sql = |query: &Query| query.for_set(dialect, &arguments.set, &run);
+    let sql = |query: &Query| query.for_run(dialect, &run);
     if arguments.json {
-        let all = chosen.iter().map(
-            |query| serde_json::json!({ "name": query.name, "about": query.about(), "sql": sql(query) }),
-        );
-        let answer = serde_json::json!({ "queries": all.collect::<Vec<_>>() });
-        terminal.print(&Envelope::new(1, answer).to_text()?)?;
+        let one = |query: &&Query| {
+            let (sql, why_not) = match sql(query) {
+                Ok(sql) => (Some(sql), None),
+                // Of all questions, others can be put.
+                Err(error) if arguments.name.is_none() => (None, Some(error.to_string())),
+                Err(error) => return Err(error),
+            };
+            let (name, about) = (query.name, query.about());
+            Ok(serde_json::json!({ "name": name, "about": about, "sql": sql, "why_not": why_not }))
+        };
+        let all = chosen.iter().map(one).collect::<Result<Vec<_>, SetError>>()?;
+        terminal.print(&Envelope::new(1, serde_json::json!({ "queries": all })).to_text()?)?;
     } else if arguments.name.is_some() {
-        let texts: Vec<String> =
-            chosen.iter().map(|query| format!("-- {}\n{};\n", query.about(), sql(query))).collect();
-        terminal.print(&texts.join("\n"))?;
+        for query in chosen {
+            terminal.print(&format!("-- {}\n{};\n", query.about(), sql(query)?))?;
+        }
     } else {
         let mut table = Table::new([TableColumn::text("query"), TableColumn::text("answers")]);
         for query in chosen {
@@ -112,4 +103,27 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         terminal.print(&table.to_text(terminal.width()))?;
     }
     Ok(Exit::Done)
+}
+
+/// The run that is asked about, which may not be there yet.
+fn run_of(arguments: &Arguments, dialect: Dialect, terminal: &Terminal) -> anyhow::Result<RunTables> {
+    let run = arguments.run.as_deref();
+    if !arguments.set.exists() {
+        return Ok(RunTables::of_folders(&arguments.set, run.unwrap_or("run")));
+    }
+    let set = open_set(&arguments.set, run)?;
+    if dialect == Dialect::DataFusion {
+        // Its statements name no files.
+        return Ok(RunTables::of_folders(&set.path, &set.run));
+    }
+    let unnamed = set.unnamed_files()?;
+    if let Some(first) = unnamed.first() {
+        terminal.warn(&say!(
+            "{} files of the set are named by none of its manifests, such as {}: an import is under way or was \
+             stopped; other engines count their rows as well; an import removes those that are an hour old",
+            unnamed.len(),
+            first.display()
+        ));
+    }
+    Ok(RunTables::of(&set)?)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Dialect, SetTable, in_dialect, is_question, without_comments};
+use opscope_reach::{Dialect, RunTables, SetTable, in_dialect, is_question, without_comments};
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
@@ -101,7 +101,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 "only one question can be asked, which begins with SELECT or WITH; found '{found}'"
             )));
         }
-        let asked = in_dialect(statement.trim(), Dialect::DuckDb, &arguments.set, &set.run);
+        let asked = in_dialect(statement.trim(), Dialect::DuckDb, &RunTables::of(&set)?)?;
         let asked = if arguments.explain { format!("EXPLAIN {asked}") } else { asked };
         bail!(
             "{}",
