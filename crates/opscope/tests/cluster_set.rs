@@ -675,7 +675,7 @@ fn every_query_runs_on_duckdb_and_agrees_with_the_commands() {
 }
 
 #[test]
-fn files_that_no_manifest_names_are_told_and_go_with_the_next_import() {
+fn files_that_no_manifest_names_are_not_asked_and_go_with_the_next_import() {
     let place = Place::new();
     let folder = sample(&place, "db", &["--ranks", "4"]);
     let import = ["cluster", "import", &folder, "-o", "set"];
@@ -695,13 +695,27 @@ fn files_that_no_manifest_names_are_told_and_go_with_the_next_import() {
     let again = files_below(&place.path("set/ranks"));
     assert!(again.len() == 1 && again != ranks, "{ranks:?} and {again:?}");
     assert_eq!(files_below(&place.path("set/suspects")).len(), 1);
-    let ask = ["cluster", "queries", "suspects", "--dialect", "duckdb", "--set", "set"];
-    assert_eq!(place.done(&ask).stderr, "");
+    let ask = |dialect: &'static str| ["cluster", "queries", "experts", "--dialect", dialect, "--set", "set"];
+    assert_eq!(place.done(&ask("spark")).stderr, "");
+    assert!(place.done(&ask("duckdb")).stdout.contains("read_parquet('set/ranks/run=run/**/*.parquet'"));
     // An importer that was stopped between the names of its files and its manifest's.
     let block = place.path("set/ranks").join(&again[0]).with_file_name("00000064-00000127-0123abcd.parquet");
     std::fs::copy(place.path("set/ranks").join(&again[0]), &block).unwrap();
-    let told = place.done(&ask).stderr;
+    let told = place.done(&ask("spark")).stderr;
     assert!(told.contains("1 files of the set") && told.contains("00000064-00000127"), "{told}");
+    let asked = place.done(&ask("duckdb"));
+    let named = format!("read_parquet(['set/ranks/{}'], union_by_name = true)", again[0]);
+    assert!(asked.stdout.contains(&named) && asked.stderr.is_empty(), "{}\n{}", asked.stdout, asked.stderr);
+    assert!(asked.stdout.contains("read_parquet('set/experts/run=run/**/*.parquet'"), "{}", asked.stdout);
+    if let Some(python) = companions::python_with("duckdb") {
+        let sql = Value::from(asked.stdout);
+        let ranks = ask_duckdb(&python, &place, &[&sql]).remove(0);
+        assert_eq!(ranks.len(), 4, "{ranks:?}");
+        // Each of them once: the files' rows join with those of the ranks.
+        let products = ranks.iter().map(|row| row[3].as_i64().unwrap()).sum::<i64>();
+        let experts = "SELECT count(*) FROM read_parquet('set/experts/**/*.parquet')".into();
+        assert_eq!(ask_duckdb(&python, &place, &[&experts])[0], [serde_json::json!([products])]);
+    }
     // It may be one that is under way.
     place.done(&import);
     assert!(block.exists());

@@ -37,6 +37,13 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     assert!(handed.stderr.contains("  SELECT 1;"), "{}", handed.stderr);
     let explain = format!("EXPLAIN {ranks}");
     place.fails(1, &[&explain], &["cluster", "sql", "set", "--explain", "SELECT count(*) FROM ranks"]);
+    // Rows of a file that no manifest names are nobody's.
+    let folder = place.path("set/ranks/run=run/block=00000");
+    let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    std::fs::copy(&file, folder.join("left-over.parquet")).unwrap();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let named = format!("read_parquet(['set/ranks/run=run/block=00000/{name}'], union_by_name = true)");
+    place.fails(1, &[&named], &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The questions that are SQL: the same text runs on DataFusion, on DuckDB and, with other words around it, on Spark.
 //! Each file of `sql/` is one; its first comment says what it answers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::{Set, SetError};
+use crate::{Set, SetError, SetTable};
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +80,16 @@ pub struct RunTables {
     run: String,
     /// Tables over all ranks that there are none of.
     absent: Vec<&'static str>,
+    /// Tables whose folders hold files that no manifest names, with those that manifests do.
+    listed: BTreeMap<&'static str, Vec<PathBuf>>,
+    others: Vec<PathBuf>,
 }
 
 impl RunTables {
     /// The tables of a set that may not be there yet: whatever its folders will hold.
     pub fn of_folders(set: &Path, run: &str) -> Self {
-        Self { set: set.to_owned(), run: run.to_owned(), absent: Vec::new() }
+        let (absent, listed, others) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { set: set.to_owned(), run: run.to_owned(), absent, listed, others }
     }
 
     /// The tables of a set.
@@ -94,7 +99,18 @@ impl RunTables {
     pub fn of(set: &Set) -> Result<Self, SetError> {
         let tables = set.tables()?;
         let absent = tables.iter().filter(|table| table.files.is_empty()).map(|table| table.name).collect();
-        Ok(Self { absent, ..Self::of_folders(&set.path, &set.run) })
+        let others = set.files_beside(&tables);
+        let has_others = |table: &SetTable| {
+            let folder = set.path.join(table.name);
+            others.iter().any(|path| path.starts_with(&folder))
+        };
+        let listed = tables.into_iter().filter(has_others).map(|table| (table.name, table.files)).collect();
+        Ok(Self { set: set.path.clone(), run: set.run.clone(), absent, listed, others })
+    }
+
+    /// Files that lie in the tables' folders, and that no manifest names.
+    pub fn others(&self) -> &[PathBuf] {
+        &self.others
     }
 
     /// A table as the dialect names it in a statement.
@@ -102,11 +118,20 @@ impl RunTables {
         let folder = self.set.join(table).join(format!("run={}", self.run)).display().to_string();
         match dialect {
             Dialect::DataFusion => table.to_owned(),
-            // Files of an earlier program may lack columns.
             Dialect::DuckDb => {
-                let files = format!("{folder}/**/*.parquet").replace('\'', "''");
-                format!("read_parquet('{files}', union_by_name = true)")
+                let quoted = |path: String| format!("'{}'", path.replace('\'', "''"));
+                let files = match self.listed.get(table) {
+                    // A run of many ranks has many files, which nobody wants to see where their folder says it all.
+                    None => quoted(format!("{folder}/**/*.parquet")),
+                    Some(files) => {
+                        let files = files.iter().map(|file| quoted(file.display().to_string()));
+                        format!("[{}]", files.collect::<Vec<_>>().join(", "))
+                    }
+                };
+                // Files of an earlier program may lack columns.
+                format!("read_parquet({files}, union_by_name = true)")
             }
+            // Nothing but a folder can stand there.
             Dialect::Spark => format!("parquet.`{}`", folder.replace('`', "``")),
         }
     }

@@ -27,51 +27,46 @@ const WHOLE: &str = "whole";
 pub fn remove(set: &Path, run: &str, own: &[String]) -> Result<(), SetError> {
     let folder = manifest::folder(set, run);
     let _held = lock_commits(&folder)?;
-    let now = SystemTime::now();
-    let is_free = |path: &Path| {
-        let is_own = part_of(path).is_some_and(|part| part == WHOLE || own.iter().any(|it| it == part));
-        is_own || is_old(path, now)
-    };
-    if whole::of_parts(&folder, &manifest::manifests(set, run)?).is_none() {
+    let parts = manifest::manifests(set, run)?;
+    let whole = whole::of_parts(&folder, &parts);
+    if whole.is_none() {
         let _ = std::fs::remove_file(folder.join(whole::FILE));
     }
+    let files = parts.iter().flat_map(|part| &part.files).chain(whole.iter().flat_map(|it| &it.files));
+    let named = files.map(|file| set.join(&file.path)).collect();
+    let now = SystemTime::now();
+    let is_free = |path: &Path| {
+        let is_its = |part: &str| part == WHOLE || own.iter().any(|it| it == part) || is_old(path, now);
+        part_of(path).is_some_and(is_its)
+    };
     // Whoever counts the rows of one that stays does so until the next import.
-    find(set, run)?.iter().filter(|path| is_free(path)).for_each(|path| drop(std::fs::remove_file(path)));
+    unnamed(set, run, &named)
+        .iter()
+        .filter(|path| is_free(path))
+        .for_each(|path| drop(std::fs::remove_file(path)));
     Ok(())
 }
 
-/// Files of a run that are named as importers name them, and that no manifest names. That of the tables over all ranks
-/// counts where it is of the parts that there are.
-///
-/// # Errors
-/// When a manifest can't be read.
-pub fn find(set: &Path, run: &str) -> Result<Vec<PathBuf>, SetError> {
-    let parts = manifest::manifests(set, run)?;
-    let whole = whole::of_parts(&manifest::folder(set, run), &parts);
-    let files = parts.iter().flat_map(|part| &part.files).chain(whole.iter().flat_map(|it| &it.files));
-    let named: BTreeSet<PathBuf> = files.map(|file| set.join(&file.path)).collect();
-    let of_table = |table: &str| files_below(&set.join(table).join(format!("run={run}")));
-    let all = TABLES.into_iter().flat_map(of_table);
-    Ok(all.filter(|path| part_of(path).is_some() && !named.contains(path)).collect())
+/// The files of a run's tables, as engines find them that read whole folders, without those that are named.
+pub fn unnamed(set: &Path, run: &str, named: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let of_table = |table: &str| tables_below(&set.join(table).join(format!("run={run}")));
+    TABLES.into_iter().flat_map(of_table).filter(|path| !named.contains(path)).collect()
 }
 
-/// The files of a table's folder, and of those in it.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = |folder: &Path| -> Vec<std::fs::DirEntry> {
-        std::fs::read_dir(folder).into_iter().flatten().flatten().collect()
-    };
-    let mut files = Vec::new();
-    for entry in entries(folder) {
-        match entry.file_type() {
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            Ok(kind) if kind.is_dir() => {
-                let within = entries(&entry.path()).into_iter();
-                let is_file = |it: &std::fs::DirEntry| it.file_type().is_ok_and(|kind| kind.is_file());
-                files.extend(within.filter(is_file).map(|it| it.path()));
+/// The files of Parquet below a folder.
+fn tables_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                _ if path.extension().is_some_and(|ending| ending == "parquet") => files.push(path),
+                _ => {}
             }
-            _ => {}
         }
     }
+    files.sort();
     files
 }
 

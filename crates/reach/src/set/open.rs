@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::catalog::SetTable;
 use super::file;
 use super::lines;
 use super::manifest::{self, Keep, Manifest, PartFile};
@@ -80,13 +81,11 @@ impl Set {
         self.parts.iter().map(|part| part.keep).min().unwrap_or_default()
     }
 
-    /// Files of the run that lie among those of its tables, and that no manifest names: engines that read all files of
-    /// a folder count their rows as well.
-    ///
-    /// # Errors
-    /// When a manifest can't be read.
-    pub fn unnamed_files(&self) -> Result<Vec<PathBuf>, SetError> {
-        super::leftovers::find(&self.path, &self.run)
+    /// Files that lie among those of the run's tables, and that no manifest names: engines that read all files of a
+    /// folder count their rows as well.
+    pub(crate) fn files_beside(&self, tables: &[SetTable]) -> Vec<PathBuf> {
+        let named = tables.iter().flat_map(|table| table.files.iter().cloned()).collect();
+        super::leftovers::unnamed(&self.path, &self.run, &named)
     }
 
     fn check_files(&self) -> Result<(), SetError> {

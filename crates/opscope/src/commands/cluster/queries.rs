@@ -116,14 +116,15 @@ fn run_of(arguments: &Arguments, dialect: Dialect, terminal: &Terminal) -> anyho
         // Its statements name no files.
         return Ok(RunTables::of_folders(&set.path, &set.run));
     }
-    let unnamed = set.unnamed_files()?;
-    if let Some(first) = unnamed.first() {
+    let run = RunTables::of(&set)?;
+    if let Some(first) = run.others().first().filter(|_| dialect == Dialect::Spark) {
         terminal.warn(&say!(
             "{} files of the set are named by none of its manifests, such as {}: an import is under way or was \
-             stopped; other engines count their rows as well; an import removes those that are an hour old",
-            unnamed.len(),
+             stopped, or somebody put them there; Spark counts their rows as well; an import removes its own that are \
+             an hour old",
+            run.others().len(),
             first.display()
         ));
     }
-    Ok(RunTables::of(&set)?)
+    Ok(run)
 }
