@@ -2,7 +2,12 @@
 
 mod common;
 
+#[cfg(not(feature = "datafusion"))]
+use std::process::Command;
+
 use common::sets::place_with_set;
+#[cfg(not(feature = "datafusion"))]
+use opscope_testing::companions;
 
 #[test]
 fn paths_without_a_set_are_named_and_tables_listed() {
@@ -23,8 +28,8 @@ fn paths_without_a_set_are_named_and_tables_listed() {
 #[test]
 fn without_an_engine_a_question_is_handed_on_to_one() {
     let place = place_with_set("2", &[]);
-    let ranks =
-        "WITH ranks AS (SELECT * FROM read_parquet('set/ranks/run=run/**/*.parquet', union_by_name = true))";
+    let ranks = "CREATE OR REPLACE TEMP VIEW ranks AS SELECT * FROM \
+                 read_parquet('set/ranks/run=run/**/*.parquet', union_by_name = true);";
     let says = ["without an engine", "--features datafusion", ranks];
     for statement in ["SELECT count(*) FROM ranks", "-- How many there are.\nSELECT count(*) FROM ranks"] {
         place.fails(1, &says, &["cluster", "sql", "set", statement]);
@@ -35,8 +40,8 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     }
     let handed = place.fails(1, &["answers this one:"], &["cluster", "sql", "set", "SELECT 1"]);
     assert!(handed.stderr.contains("  SELECT 1;"), "{}", handed.stderr);
-    let explain = format!("EXPLAIN {ranks}");
-    place.fails(1, &[&explain], &["cluster", "sql", "set", "--explain", "SELECT count(*) FROM ranks"]);
+    let explain = "  EXPLAIN SELECT count(*) FROM ranks;";
+    place.fails(1, &[ranks, explain], &["cluster", "sql", "set", "--explain", "SELECT count(*) FROM ranks;"]);
     // Rows of a file that no manifest names are nobody's.
     let folder = place.path("set/ranks/run=run/block=00000");
     let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
@@ -44,6 +49,34 @@ fn without_an_engine_a_question_is_handed_on_to_one() {
     let name = file.file_name().unwrap().to_str().unwrap();
     let named = format!("read_parquet(['set/ranks/run=run/block=00000/{name}'], union_by_name = true)");
     place.fails(1, &[&named], &["cluster", "sql", "set", "SELECT count(*) FROM ranks"]);
+}
+
+#[cfg(not(feature = "datafusion"))]
+#[test]
+fn duckdb_answers_what_is_handed_on_to_it() {
+    let place = place_with_set("4", &["--steps", "2"]);
+    let Some(python) = companions::python_with("duckdb") else { return };
+    let script = "import sys, duckdb; print(duckdb.sql(sys.argv[1]).fetchall()[0][0])";
+    for (statement, answer) in [
+        ("SELECT count(*) FROM ranks r, accounts a WHERE a.rank = r.rank", "8"),
+        ("WITH ranks AS (SELECT * FROM ranks WHERE rank < 3) SELECT count(*) FROM ranks", "3"),
+        ("(WITH ranks AS (SELECT * FROM ranks WHERE rank < 3) SELECT count(*) FROM ranks);", "3"),
+        (
+            "WITH RECURSIVE steps (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM steps WHERE n < 5) TABLE steps",
+            "1",
+        ),
+        (
+            "SELECT count(*) FROM \"ranks\" WHERE rank NOT IN (SELECT rank FROM (ranks JOIN steps USING (rank)))",
+            "0",
+        ),
+    ] {
+        let handed = place.fails(1, &["answers this one:"], &["cluster", "sql", "set", statement]);
+        let (_, asked) = handed.stderr.split_once("answers this one:").unwrap();
+        let output =
+            Command::new(&python).args(["-c", script, asked]).current_dir(place.path("")).output().unwrap();
+        let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert_eq!(found, answer, "{asked}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
@@ -289,6 +322,10 @@ for statement in json.load(sys.stdin):
         place.done(&["cluster", "import", folder, "-o", "half", "--shard", "1/2"]);
         let ask = |statement: &'static str| ["cluster", "sql", "half", statement];
         place.fails(1, &["table instances is made once all ranks"], &ask("SELECT * FROM instances"));
+        let of_two = "SELECT count(*) FROM ranks r, instances i WHERE i.last_rank = r.rank";
+        place.fails(1, &["table instances is made once all ranks"], &ask(of_two));
+        // A name is no table.
+        place.fails(2, &["instances"], &ask("SELECT instances FROM ranks"));
         place.done(&ask("SELECT * FROM ranks"));
         assert!(place.done(&["cluster", "sql", "half"]).stdout.contains("once all ranks are imported"));
     }

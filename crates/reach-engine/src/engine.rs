@@ -23,7 +23,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use opscope_files::Unfinished;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Set, SetError, tables_of};
+use opscope_reach::{Set, SetError};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -210,12 +210,13 @@ impl Engine {
 
     fn plan(&self, sql: &str) -> Result<LogicalPlan, EngineError> {
         let planned = self.runtime().block_on(statement::plan(&self.context.state(), sql));
-        let absent = || tables_of(sql).into_iter().find(|table| self.absent.contains(table));
-        planned.map_err(|error| match (&error, absent()) {
-            (EngineError::Statement { .. }, Some(table)) => {
-                EngineError::Set(SetError::NotWhole { table: table.to_owned() })
+        planned.map_err(|error| {
+            let EngineError::Statement { message } = &error else { return error };
+            let is_missed = |table: &&&str| message.contains(&format!("{table}' not found"));
+            match self.absent.iter().find(is_missed).copied() {
+                Some(table) => EngineError::Set(SetError::NotWhole { table: table.to_owned() }),
+                None => error,
             }
-            _ => error,
         })
     }
 

@@ -124,9 +124,7 @@ pub use links::{Ends, SlowLink, ToUnrecorded};
 pub use matching::Shift;
 pub use peers::Peers;
 pub use profiles::Profiles;
-pub use queries::{
-    Dialect, QUERIES, Query, RunTables, TABLES, in_dialect, is_question, tables_of, without_comments,
-};
+pub use queries::{Dialect, QUERIES, Query, RunTables, TABLES, for_duckdb, is_question, without_comments};
 pub use read::OperatorKey;
 pub use rows::{CollectiveType, FinishRow, LinkRow, StepRow, Transport};
 pub use run::{Event, Instance, Rank, Run, RunGroup};

@@ -108,6 +108,14 @@ impl RunTables {
         Ok(Self { set: set.path.clone(), run: set.run.clone(), absent, listed, others })
     }
 
+    /// Refuses tables of which there are none.
+    fn check(&self, tables: &[&'static str]) -> Result<(), SetError> {
+        match tables.iter().find(|table| self.absent.contains(table)) {
+            Some(table) => Err(SetError::NotWhole { table: (*table).to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// Files that lie in the tables' folders, and that no manifest names.
     pub fn others(&self) -> &[PathBuf] {
         &self.others
@@ -156,64 +164,43 @@ impl Query {
         self.sql[comment..].trim_end()
     }
 
-    /// The statement in a dialect, over the tables of a run.
+    /// The statement in a dialect, over the tables of a run, which stand before its own where the engine knows no set.
     ///
     /// # Errors
     /// When the run lacks one of them.
     pub fn for_run(&self, dialect: Dialect, run: &RunTables) -> Result<String, SetError> {
-        in_dialect(self.statement(), dialect, run)
+        let statement = self.statement();
+        if dialect == Dialect::DataFusion {
+            return Ok(statement.to_owned());
+        }
+        let tables = tables_of(&words(statement));
+        run.check(&tables)?;
+        let named = |table: &&str| format!("{table} AS (SELECT * FROM {})", run.source(table, dialect));
+        let tables = tables.iter().map(named).collect::<Vec<_>>().join(",\n     ");
+        Ok(match statement.strip_prefix("WITH ") {
+            Some(rest) => format!("WITH {tables},\n     {rest}"),
+            None => format!("WITH {tables}\n{statement}"),
+        })
     }
 }
 
-/// A statement with the tables that it names, as the dialect names files.
+/// Anybody's statement for DuckDB, behind views of all tables whose names it has. They are views because a statement may
+/// have a table of its own by such a name that reads the set's: in one list of tables, that would be a name twice.
 ///
 /// # Errors
-/// When the run lacks one of them.
-pub fn in_dialect(statement: &str, dialect: Dialect, run: &RunTables) -> Result<String, SetError> {
-    if dialect == Dialect::DataFusion {
-        return Ok(statement.to_owned());
-    }
-    let mut tables = tables_of(statement);
-    tables.retain(|table| !defines(statement, table));
-    if let Some(table) = tables.iter().find(|table| run.absent.contains(table)) {
-        return Err(SetError::NotWhole { table: (*table).to_owned() });
-    }
-    if tables.is_empty() {
-        return Ok(statement.to_owned());
-    }
-    let named = |table: &&str| format!("{table} AS (SELECT * FROM {})", run.source(table, dialect));
-    let tables = tables.iter().map(named).collect::<Vec<_>>().join(",\n     ");
-    // A statement can begin with tables of its own.
-    let (comments, rest) = statement.split_at(statement.len() - without_comments(statement).len());
-    let Some(rest) = behind_word(rest, "WITH") else {
-        return Ok(format!("{comments}WITH {tables}\n{rest}"));
-    };
-    Ok(match behind_word(without_comments(rest), "RECURSIVE") {
-        Some(rest) => format!("{comments}WITH RECURSIVE {tables},\n     {}", rest.trim_start()),
-        None => format!("{comments}WITH {tables},\n     {}", rest.trim_start()),
-    })
-}
-
-/// Whether a statement has a table of its own by a name, which stands for the set's: `NAME AS (`, `NAME (COLUMN) AS (`.
-fn defines(statement: &str, name: &str) -> bool {
-    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let lower = statement.to_ascii_lowercase();
-    lower.match_indices(name).any(|(at, _)| {
-        let (before, rest) = (&lower[..at], &lower[at + name.len()..]);
-        let is_whole = !before.ends_with(is_letter) && !rest.starts_with(is_letter);
-        let is_listed = before.trim_end().ends_with(',')
-            || before
-                .split_whitespace()
-                .next_back()
-                .is_some_and(|word| ["with", "recursive"].contains(&word));
-        let rest = rest.trim_start();
-        let behind_columns = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        let rest = behind_columns.map_or(rest, |(_, rest)| rest.trim_start());
-        let query = behind_word(rest, "AS").map(without_comments);
-        let query = query.map(|rest| behind_word(rest, "NOT").map_or(rest, str::trim_start));
-        let query = query.map(|rest| behind_word(rest, "MATERIALIZED").map_or(rest, str::trim_start));
-        is_whole && is_listed && query.is_some_and(|rest| rest.starts_with('('))
-    })
+/// When the run lacks a table that the statement reads.
+pub fn for_duckdb(statement: &str, run: &RunTables) -> Result<String, SetError> {
+    let words = words(statement);
+    let mut read = tables_of(&words);
+    read.retain(|table| !defines(&words, table));
+    run.check(&read)?;
+    let has = |table: &&str| words.iter().any(|word| is_name_of(word, table));
+    let there = TABLES.into_iter().filter(|table| has(table) && !run.absent.contains(table));
+    let views = there.map(|table| {
+        let files = run.source(table, Dialect::DuckDb);
+        format!("CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {files};\n")
+    });
+    Ok(views.collect::<String>() + statement)
 }
 
 /// A statement without the blanks and comments that it begins with.
@@ -230,55 +217,53 @@ pub fn without_comments(statement: &str) -> &str {
     }
 }
 
-/// The rest of a text behind a word that it begins with, in any letter case.
-fn behind_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
-    let begin = text.get(..word.len())?;
-    let rest = &text[word.len()..];
-    let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
-    (begin.eq_ignore_ascii_case(word) && ends).then_some(rest)
-}
-
 /// Whether a statement is one question: it begins with `SELECT`, `WITH`, `VALUES` or a bracket, and no other follows it.
 pub fn is_question(statement: &str) -> bool {
-    let rest = without_comments(statement);
-    let is_asked = rest.starts_with('(')
-        || ["SELECT", "WITH", "VALUES"].iter().any(|word| behind_word(rest, word).is_some());
-    is_asked && ends_once(rest)
+    let words = words(statement);
+    let begins = |word: &&str| words.first().is_some_and(|first| first.eq_ignore_ascii_case(word));
+    let mut behind = words.iter().skip_while(|word| **word != ";");
+    ["(", "SELECT", "WITH", "VALUES"].iter().any(begins) && behind.all(|word| *word == ";")
 }
 
-/// Whether nothing but blanks and comments stands behind a semicolon, outside of texts, names in quotes and comments.
-fn ends_once(statement: &str) -> bool {
-    let mut rest = statement;
-    while let Some(at) = rest.find(['\'', '"', ';', '-', '/']) {
-        let here = &rest[at..];
-        rest = match here.as_bytes() {
-            [b';', ..] => {
-                return without_comments(&here[1..]).trim_matches([';', ' ', '\n', '\r', '\t']).is_empty();
-            }
-            [b'-', b'-', ..] => here.split_once('\n').map_or("", |(_, rest)| rest),
-            [b'/', b'*', ..] => here[2..].split_once("*/").map_or("", |(_, rest)| rest),
-            [quote @ (b'\'' | b'"'), ..] => {
-                here[1..].split_once(char::from(*quote)).map_or("", |(_, rest)| rest)
-            }
-            _ => &here[1..],
+/// The words of a statement, names in quotes with these, and each other letter by itself; no texts, comments and blanks.
+fn words(statement: &str) -> Vec<&str> {
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = Vec::new();
+    let mut rest = without_comments(statement);
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\'' | '"' => rest[1..].find(first).map(|within| within + 2),
+            first if is_of_word(first) => rest.find(|letter| !is_of_word(letter)),
+            first => Some(first.len_utf8()),
         };
+        let (word, behind) = rest.split_at(length.unwrap_or(rest.len()));
+        if first != '\'' {
+            words.push(word);
+        }
+        rest = without_comments(behind);
     }
-    true
+    words
 }
 
-/// The tables of a set that a statement reads from.
-pub fn tables_of(statement: &str) -> Vec<&'static str> {
-    let words: Vec<&str> = statement
-        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-        .filter(|it| !it.is_empty())
-        .collect();
-    let is_read = |table: &&'static str| {
-        words.windows(2).any(|pair| {
-            (pair[0].eq_ignore_ascii_case("FROM") || pair[0].eq_ignore_ascii_case("JOIN"))
-                && pair[1].eq_ignore_ascii_case(table)
-        })
-    };
+/// Whether a word of a statement is the name of a table.
+fn is_name_of(word: &str, table: &str) -> bool {
+    word.trim_matches('"').eq_ignore_ascii_case(table)
+}
+
+/// The tables of a set where a statement's words name tables: behind `FROM`, `JOIN` or a comma.
+fn tables_of(words: &[&str]) -> Vec<&'static str> {
+    let is_before = |word: &str| ["FROM", "JOIN", ","].iter().any(|it| it.eq_ignore_ascii_case(word));
+    let is_read =
+        |table: &&'static str| words.windows(2).any(|pair| is_before(pair[0]) && is_name_of(pair[1], table));
     TABLES.into_iter().filter(is_read).collect()
+}
+
+/// Whether a statement has a table of its own by a name: `NAME AS (`, `NAME AS MATERIALIZED (`.
+fn defines(words: &[&str], table: &str) -> bool {
+    let is_query = |word: &str| ["(", "NOT", "MATERIALIZED"].iter().any(|it| it.eq_ignore_ascii_case(word));
+    words
+        .windows(3)
+        .any(|three| is_name_of(three[0], table) && three[1].eq_ignore_ascii_case("AS") && is_query(three[2]))
 }
 
 #[cfg(test)]
@@ -286,38 +271,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_with_tables_of_their_own_get_the_sets_before_them_whatever_they_begin_with() {
-        let run = RunTables::of_folders(Path::new("s"), "r");
-        let put = |statement: &str| in_dialect(statement, Dialect::DuckDb, &run).unwrap();
-        let ranks =
-            "ranks AS (SELECT * FROM read_parquet('s/ranks/run=r/**/*.parquet', union_by_name = true))";
-        for (statement, expected) in [
-            ("select * from ranks", format!("WITH {ranks}\nselect * from ranks")),
-            (
-                "with\nx as (select * from ranks) select 1",
-                format!("WITH {ranks},\n     x as (select * from ranks) select 1"),
-            ),
-            (
-                "-- a\n/* b */ WITH x AS (SELECT * FROM ranks) SELECT 1",
-                format!("-- a\n/* b */ WITH {ranks},\n     x AS (SELECT * FROM ranks) SELECT 1"),
-            ),
-            (
-                "WITH RECURSIVE x AS (SELECT * FROM ranks) SELECT 1",
-                format!("WITH RECURSIVE {ranks},\n     x AS (SELECT * FROM ranks) SELECT 1"),
-            ),
-            (
-                "WITH steps AS (SELECT 1 AS a) SELECT * FROM steps",
-                "WITH steps AS (SELECT 1 AS a) SELECT * FROM steps".to_owned(),
-            ),
-            (
-                "WITH a AS (SELECT 1), steps (x) AS (SELECT 1) SELECT * FROM steps JOIN ranks",
-                format!(
-                    "WITH {ranks},\n     a AS (SELECT 1), steps (x) AS (SELECT 1) SELECT * FROM steps JOIN ranks"
-                ),
-            ),
-            ("SELECT withdrawn FROM ranks", format!("WITH {ranks}\nSELECT withdrawn FROM ranks")),
+    fn a_statement_stands_behind_a_view_of_every_table_that_it_mentions() {
+        let mut run = RunTables::of_folders(Path::new("s"), "r");
+        let view = |table: &str| {
+            format!(
+                "CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM read_parquet('s/{table}/run=r/**/*.parquet', \
+                 union_by_name = true);\n"
+            )
+        };
+        for (statement, tables) in [
+            ("select * from ranks", "ranks"),
+            ("SELECT 1 FROM Ranks r, accounts a WHERE a.rank = r.rank", "accounts ranks"),
+            ("SELECT 1 FROM (\"ranks\" JOIN steps USING (rank))", "ranks steps"),
+            // A table of its own by that name reads the set's.
+            ("WITH ranks AS (SELECT * FROM ranks WHERE rank < 3) SELECT * FROM ranks", "ranks"),
+            ("(WITH steps (x) AS (SELECT 1) TABLE steps)", "steps"),
+            ("SELECT withdrawn, 'it''s ranks', \"the ranks\" -- steps\n /* ends */ FROM costs_of_ranks", ""),
+            ("SELECT 1 - 2 /* \" */ FROM marks -- '", "marks"),
         ] {
-            assert_eq!(put(statement), expected);
+            let expected = tables.split_whitespace().map(view).collect::<String>() + statement;
+            assert_eq!(for_duckdb(statement, &run).unwrap(), expected);
+        }
+        run.absent = vec!["accounts", "groups"];
+        for (statement, lacks) in [
+            ("SELECT * FROM accounts", Some("accounts")),
+            ("SELECT 1 FROM ranks r, \"Accounts\" a", Some("accounts")),
+            ("SELECT rank AS groups FROM ranks", None),
+            ("WITH groups AS MATERIALIZED (SELECT 1 FROM ranks) SELECT * FROM groups", None),
+        ] {
+            match (for_duckdb(statement, &run), lacks) {
+                (Ok(sql), None) => assert_eq!(sql, view("ranks") + statement),
+                (Err(SetError::NotWhole { table }), Some(lacks)) => assert_eq!(table, lacks),
+                (found, _) => panic!("{statement}: {found:?}"),
+            }
         }
     }
 
@@ -349,7 +335,9 @@ mod tests {
     fn every_question_says_what_it_answers_and_reads_known_tables() {
         for query in QUERIES {
             assert!(query.about().len() > 20 && !query.statement().starts_with("--"), "{}", query.name);
-            assert!(!tables_of(query.statement()).is_empty(), "{}", query.name);
+            let words = words(query.statement());
+            assert!(!tables_of(&words).is_empty(), "{}", query.name);
+            assert!(TABLES.into_iter().all(|table| !defines(&words, table)), "{}", query.name);
         }
         let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/sql")).unwrap();
         assert_eq!(files.count(), QUERIES.len(), "a file of sql/ isn't among the questions");
@@ -357,14 +345,15 @@ mod tests {
 
     #[test]
     fn files_stand_in_for_tables_where_the_engine_knows_no_set() {
+        let query = Query { name: "of two", sql: "-- Two.\nSELECT 1 FROM ranks r JOIN steps s ON true" };
         let run = RunTables::of_folders(Path::new("it's"), "a");
-        let sql = in_dialect("SELECT 1 FROM ranks r JOIN steps s ON true", Dialect::DuckDb, &run).unwrap();
         let expected = "WITH ranks AS (SELECT * FROM read_parquet('it''s/ranks/run=a/**/*.parquet', union_by_name = true)),\n     \
                         steps AS (SELECT * FROM read_parquet('it''s/steps/run=a/**/*.parquet', union_by_name = true))\n\
                         SELECT 1 FROM ranks r JOIN steps s ON true";
-        assert_eq!(sql, expected);
-        let run = RunTables::of_folders(Path::new("s"), "r");
-        let sql = in_dialect("WITH a AS (SELECT 1 FROM ends) SELECT 2 FROM a", Dialect::Spark, &run).unwrap();
+        assert_eq!(query.for_run(Dialect::DuckDb, &run).unwrap(), expected);
+        assert_eq!(query.for_run(Dialect::DataFusion, &run).unwrap(), query.statement());
+        let query = Query { name: "of its own", sql: "WITH a AS (SELECT 1 FROM ends) SELECT 2 FROM a" };
+        let sql = query.for_run(Dialect::Spark, &RunTables::of_folders(Path::new("s"), "r")).unwrap();
         assert!(
             sql.starts_with("WITH ends AS (SELECT * FROM parquet.`s/ends/run=r`),\n     a AS ("),
             "{sql}"

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Dialect, RunTables, SetTable, in_dialect, is_question, without_comments};
+use opscope_reach::{RunTables, SetTable, for_duckdb, is_question, without_comments};
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
@@ -32,7 +32,7 @@ what goes beyond that into files (--spill), and ends with Ctrl-C, or after --tim
 print rows as they come, a table keeps them all.
 
 The engine, Apache DataFusion, is part of programs that are built with the feature datafusion. Without
-it, the statement is printed as DuckDB takes it, with the set's files in place of its tables.
+it, the statement is printed as DuckDB takes it, behind views of the set's files.
 
 With --engine ballista://HOST:PORT, the executors of a scheduler of Apache Ballista 55 carry the
 statement out, which takes a program that is built with the feature ballista. They must find the set
@@ -101,8 +101,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                 "only one question can be asked, which begins with SELECT or WITH; found '{found}'"
             )));
         }
-        let asked = in_dialect(statement.trim(), Dialect::DuckDb, &RunTables::of(&set)?)?;
-        let asked = if arguments.explain { format!("EXPLAIN {asked}") } else { asked };
+        let question = statement.trim().trim_end_matches(';');
+        let question = if arguments.explain { format!("EXPLAIN {question}") } else { question.to_owned() };
+        let asked = for_duckdb(&question, &RunTables::of(&set)?)?;
         bail!(
             "{}",
             say!(
