@@ -406,6 +406,34 @@ fn damaged_newer_and_incomplete_sets_are_refused_by_name() {
     assert_same(&place, &folder, "set", &["cluster"]);
 }
 
+#[test]
+fn tables_over_all_ranks_that_are_gone_or_cut_are_written_anew() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "4"]);
+    let import = ["cluster", "import", &folder, "-o", "set"];
+    place.done(&import);
+    let before = tables(&place.path("set"));
+    for (table, is_gone) in [("arrivals", true), ("instances", false)] {
+        let (path, bytes) = before.iter().find(|(path, _)| path.starts_with(table)).unwrap();
+        let file = place.path("set").join(path);
+        let damage = || match is_gone {
+            true => std::fs::remove_file(&file).unwrap(),
+            false => std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap(),
+        };
+        damage();
+        place.fails(1, &[path.as_str()], &["cluster", "sql", "set"]);
+        let told = place.done(&[&import[..], &["--json"]].concat()).json();
+        assert_eq!((&told["whole"], &told["mended"]), (&true.into(), &true.into()), "{told:#}");
+        assert!(before == tables(&place.path("set")), "{table}");
+        place.done(&["cluster", "sql", "set"]);
+        damage();
+        let told = place.done(&import).stdout;
+        assert!(told.contains("lacked files or were cut, and are written anew"), "{told}");
+        let told = place.done(&import).stdout;
+        assert!(!told.contains("written anew"), "{told}");
+    }
+}
+
 /// Reads every table with three engines, and prints a line for each: name, rows by each, and the sum of a column.
 const READ: &str = r#"
 import glob, json, os, sys

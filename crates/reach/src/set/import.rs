@@ -72,6 +72,8 @@ pub struct Imported {
     pub missing: Vec<u32>,
     /// Why the tables over all ranks aren't there; `None` if they are.
     pub why_not_whole: Option<String>,
+    /// Whether the tables over all ranks lacked files or were cut, and were written anew.
+    pub are_mended: bool,
     /// Losses and doubts of what was imported.
     pub losses: Vec<Loss>,
 }
@@ -146,7 +148,10 @@ pub fn import(
         () if waits_for_others => Some(STILL_MISSING.to_owned()),
         () if opened.keep() == Keep::Summary => Some("collectives aren't kept".to_owned()),
         () => match whole::write(opened, stop, progress) {
-            Ok(()) => None,
+            Ok(are_mended) => {
+                imported.are_mended = are_mended;
+                None
+            }
             // A run without anything to compare is a set all the same.
             Err(error @ ReachError::NothingMatched { .. }) => Some(error.to_string()),
             Err(error) => return Err(error),

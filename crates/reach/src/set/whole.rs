@@ -263,14 +263,16 @@ pub fn find(set: &Set) -> Option<WholeManifest> {
     of_parts(&manifest::folder(&set.path, &set.run), &set.parts)
 }
 
-/// Writes the tables over all ranks, unless they are there.
+/// Writes the tables over all ranks, unless they are there. Returns whether they were, and lacked files or were cut.
 ///
 /// # Errors
 /// When nothing can be compared, the set can't be written, or `stop` is wanted.
-pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), ReachError> {
-    if find(&set).is_some() {
-        return Ok(());
+pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<bool, ReachError> {
+    let found = find(&set);
+    if found.as_ref().is_some_and(|found| set.check(&found.files).is_ok()) {
+        return Ok(false);
     }
+    let are_damaged = found.is_some();
     let print = print_of(&set.parts);
     let (path, run) = (set.path.clone(), set.run.clone());
     let findings = examine_profiles(&Profiles::Set(set), stop, progress)?;
@@ -281,7 +283,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
     let _held = lock_commits(&folder)?;
     // Parts that came in meanwhile make these tables those of a part of the run; who brought them writes the others.
     if print_of(&Set::open(&path, Some(&run))?.parts).text() != print.text() {
-        return Ok(());
+        return Ok(false);
     }
     let before = written(&folder);
     let content = WholeManifest {
@@ -301,7 +303,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<(), Reach
             }
         }
     }
-    Ok(())
+    Ok(are_damaged)
 }
 
 /// Makes a file of rows, whose texts are entered while they are made.

@@ -47,6 +47,9 @@ pub fn imported_text(
     if let Some(why) = &imported.why_not_whole {
         text.push_str(&say!("\nWithout the tables over all ranks: {}\n", printable(why)));
     }
+    if imported.are_mended {
+        text.push_str(word("\nThe tables over all ranks lacked files or were cut, and are written anew\n"));
+    }
     let set = command_line(std::iter::once(set.to_owned()).chain(words_of_run(run)));
     let set = printable(&set);
     let more = match keep {
@@ -73,6 +76,7 @@ pub fn imported_json(imported: &Imported, set: &str, run: &str) -> Envelope<Valu
         "missing": imported.missing,
         "whole": imported.why_not_whole.is_none(),
         "why_not_whole": imported.why_not_whole,
+        "mended": imported.are_mended,
         "tables": tables.collect::<Vec<_>>(),
     });
     Envelope::new(1, answer).with_losses(imported.losses.iter().map(loss_json).collect())
