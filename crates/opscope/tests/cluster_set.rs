@@ -123,7 +123,7 @@ fn shards_in_any_order_make_the_same_set_as_one_import() {
             .map(|(path, bytes)| (path.split('/').next().unwrap().to_owned(), bytes))
             .collect::<Vec<_>>()
     };
-    assert_eq!(of_all("whole").len(), 8);
+    assert_eq!(of_all("whole").len(), 9);
     assert!(of_all("whole") == of_all("set"), "shards give other tables over all ranks");
     // Numbers of jobs change nothing at all.
     place.done(&["cluster", "import", &folder, "-o", "again", "--jobs", "8"]);
@@ -857,6 +857,45 @@ fn columns_that_nothing_is_judged_by_hold_what_the_profiles_say() {
     assert_eq!(answers[7], [serde_json::json!([5, true, start, 5000])]);
     assert_eq!(answers[9], [serde_json::json!(["Ascend910B3", "whole"])]);
     assert_eq!(answers[10], [serde_json::json!([true, true])]);
+}
+
+#[test]
+fn the_table_of_losses_holds_what_info_tells_and_each_once() {
+    for (form, damage, kind) in [
+        ("db", "cut=6,twice=7,empty=3,shifted=1", "stated_computing"),
+        ("text", "cut=6,shifted=1", "cut_step"),
+    ] {
+        let place = Place::new();
+        let folder = sample(&place, form, &["--ranks", "8", "--damage", damage]);
+        let told = place.done(&["cluster", "import", &folder, "-o", "set", "--json"]).json();
+        let told = told["losses"].as_array().unwrap();
+        let is_first = |(place, loss): (usize, &Value)| !told[..place].contains(loss);
+        assert!(!told.is_empty() && told.iter().enumerate().all(is_first), "{told:#?}");
+        let info = place.done(&["cluster", "info", "set", "--json"]).json();
+        let mut expected: Vec<String> = info["losses"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|loss| {
+                let rank = loss["scope"]
+                    .as_str()
+                    .unwrap()
+                    .strip_prefix("rank ")
+                    .map(|rank| rank.parse::<u32>().unwrap());
+                serde_json::json!([rank, loss["source"], loss["kind"], loss["count"], loss["detail"]])
+                    .to_string()
+            })
+            .collect();
+        expected.sort();
+        assert!(expected.iter().any(|loss| loss.contains(kind)), "{expected:#?}");
+        let Some(python) = companions::python_with("duckdb") else { return };
+        let statement =
+            "SELECT rank, source, reason, count, detail FROM read_parquet('set/losses/**/*.parquet')".into();
+        let rows = ask_duckdb(&python, &place, &[&statement]).remove(0);
+        let mut rows: Vec<String> = rows.iter().map(Value::to_string).collect();
+        rows.sort();
+        assert_eq!(rows, expected);
+    }
 }
 
 #[test]

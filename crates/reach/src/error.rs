@@ -404,7 +404,7 @@ impl LossReason {
 }
 
 /// Something that was lost, or is doubtful.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Loss {
     /// The rank that it is about, if one.
     pub rank: Option<u32>,

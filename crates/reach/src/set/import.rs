@@ -25,6 +25,7 @@ use crate::discover::jobs::{Saying, refuse_several};
 use crate::discover::{Collection, Discovery, Role, discover};
 use crate::doubles::refuse_at_once;
 use crate::error::{Loss, LossReason, ReachError};
+use crate::profiles::sort_losses;
 use crate::read::{self, Details, Executed, Ran};
 use crate::rows::RankRows;
 use crate::{Progress, Stage};
@@ -99,7 +100,8 @@ pub fn import(
     progress(Stage::Looking);
     let mut discovery = discover(paths)?;
     refuse_at_once(&discovery, stop)?;
-    let doubts = std::mem::take(&mut discovery.losses);
+    let mut doubts = std::mem::take(&mut discovery.losses);
+    sort_losses(&mut doubts);
     let chosen = |it: &Collection| options.shard.is_none_or(|shard| shard.has(it.rank));
     let mut collections: Vec<&Collection> = discovery.collections.iter().filter(|it| chosen(it)).collect();
     manifest::begin(set)?;
@@ -256,6 +258,8 @@ impl Importer<'_> {
                     self.doubts.drain(..).partition(|it| it.rank == Some(rank.collection.rank));
                 self.doubts = others;
                 rank.losses.splice(0..0, Vec::<Loss>::into_iter(of_rank));
+                // Whoever reads several tables of a damaged file tells of it as often.
+                sort_losses(&mut rank.losses);
                 part.push(rank, self.discovery, self.options.keep, &mut imported.losses)?;
             }
         }
@@ -534,14 +538,7 @@ impl<'s> PartWriter<'s> {
     }
 
     fn lose(&mut self, loss: &Loss) -> Result<(), SetError> {
-        let texts = &mut self.losses.texts;
-        let line = LossLine {
-            rank: loss.rank.map(|rank| rank as i32),
-            source: texts.enter(&loss.source),
-            reason: texts.enter(loss.reason.name()),
-            count: loss.count as i64,
-            detail: texts.enter(&loss.detail),
-        };
+        let line = lines::loss(loss, &mut self.losses.texts);
         self.losses.push(line)
     }
 

@@ -4,11 +4,23 @@ use std::collections::BTreeMap;
 
 use super::own_work::{Copied, OwnWork};
 use super::table::Texts;
-use super::tables::{CollectiveLine, CollectivePart, EndLine, LinkLine, StepLine};
+use super::tables::{CollectiveLine, CollectivePart, EndLine, LinkLine, LossLine, StepLine};
+use crate::error::Loss;
 use crate::read::{Detail, Details};
 use crate::rows::{
     CollectiveRow, CollectiveType, FinishRow, LinkRow, RankRows, StepRow, StepsOrigin, Transport,
 };
+
+/// A loss.
+pub fn loss(loss: &Loss, texts: &mut Texts) -> LossLine {
+    LossLine {
+        rank: loss.rank.map(|rank| rank as i32),
+        source: texts.enter(&loss.source),
+        reason: texts.enter(loss.reason.name()),
+        count: loss.count as i64,
+        detail: texts.enter(&loss.detail),
+    }
+}
 
 /// A rank's steps, with their copies where these are known.
 pub fn steps(

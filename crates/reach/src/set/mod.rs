@@ -7,6 +7,7 @@
 //! SET/operators/run=R/block=00000/00000000-00000063-HASH.parquet    tables of ranks: a block is 64 ranks
 //! SET/collectives/run=R/bucket=13/00000000-00000063-HASH.parquet    collectives: a bucket is some groups
 //! SET/instances/run=R/whole-HASH.parquet                            tables over all ranks
+//! SET/losses/run=R/block=00000/whole-HASH.parquet                   losses that only all ranks together tell
 //! ```
 //!
 //! A part holds those ranks of a block that one importer found and that nobody had imported. Its files get their

@@ -361,13 +361,14 @@ table! {
 }
 
 table! {
-    /// A loss, or a doubt.
+    /// A loss, or a doubt: of reading the ranks, each with the part that it was read for, and of comparing them, once all
+    /// are there. Importers of several shards each tell what is about no rank.
     LossLine in "losses" {
         /// The rank that it is about, if one.
         rank: Option<i32>,
-        /// The file or folder.
+        /// The file or folder, or whatever else it is about, such as a step.
         source: Text,
-        /// Its kind.
+        /// Its kind, as the member `kind` of JSON has it.
         reason: Text,
         /// How many records.
         count: i64,

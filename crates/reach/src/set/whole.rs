@@ -1,6 +1,8 @@
-//! The tables over all ranks: clocks, groups, instances, what each part in them waited, where steps go, suspects.
-//! They follow from the ranks' own tables, and are made anew when parts come in.
+//! The tables over all ranks: clocks, groups, instances, what each part in them waited, where steps go, suspects; and
+//! rows of losses that only all ranks together tell. They follow from the ranks' own tables, and are made anew when parts
+//! come in.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use opscope_formats::reading::Stop;
@@ -11,9 +13,10 @@ use super::import::{lock_commits, part_files};
 use super::manifest::{self, Fingerprint, Manifest, PartFile};
 use super::open::Set;
 use super::table::{Row, Text, table};
-use super::{SCHEMA, SetError};
+use super::tables::LossLine;
+use super::{SCHEMA, SetError, block_folder, lines};
 use crate::collectives::instance_bytes;
-use crate::error::ReachError;
+use crate::error::{Loss, ReachError};
 use crate::links::Ends;
 use crate::profiles::Profiles;
 use crate::suspects::Who;
@@ -274,11 +277,17 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<bool, Rea
     }
     let are_damaged = found.is_some();
     let print = print_of(&set.parts);
-    let (path, run) = (set.path.clone(), set.run.clone());
+    let (path, run, known) = (set.path.clone(), set.run.clone(), set.losses.clone());
     let findings = examine_profiles(&Profiles::Set(set), stop, progress)?;
     let name = format!("whole-{}.parquet", &print.text()[..8]);
-    let place = |table: &str| path.join(table).join(format!("run={run}")).join(&name);
-    let files = write_tables(&findings, &place)?;
+    let place = |table: &str| {
+        let folder = path.join(table).join(format!("run={run}"));
+        // Engines take names of folders for columns, which all files of a table must have alike.
+        let is_of_blocks = table == LossLine::TABLE;
+        if is_of_blocks { folder.join(block_folder(0)).join(&name) } else { folder.join(&name) }
+    };
+    let mut files = write_tables(&findings, &place)?;
+    files.push(file(&place, |file| losses(&findings, &known, file))?);
     let folder = manifest::folder(&path, &run);
     let _held = lock_commits(&folder)?;
     // Parts that came in meanwhile make these tables those of a part of the run; who brought them writes the others.
@@ -327,6 +336,16 @@ fn write_tables(findings: &Findings, place: &dyn Fn(&str) -> PathBuf) -> Result<
         file(place, |file| suspects(findings, file))?,
         file(place, |file| costs(findings, file))?,
     ])
+}
+
+/// The losses that those of the ranks' own tables don't have.
+fn losses(findings: &Findings, known: &[Loss], file: &mut TableFile<LossLine>) -> Result<(), SetError> {
+    let known: BTreeSet<&Loss> = known.iter().collect();
+    for loss in findings.losses.iter().filter(|loss| !known.contains(loss)) {
+        let line = lines::loss(loss, &mut file.texts);
+        file.push(line)?;
+    }
+    Ok(())
 }
 
 fn number(findings: &Findings, rank: usize) -> i32 {

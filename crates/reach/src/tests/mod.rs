@@ -407,6 +407,36 @@ fn tables_of_fewer_ranks_never_take_the_place_of_those_of_all() {
 }
 
 #[test]
+fn the_table_of_losses_has_what_reading_and_comparing_ranks_lost() {
+    let folder = TempDir::new().unwrap();
+    let (ranks, set) = (folder.path().join("ranks"), folder.path().join("set"));
+    let cluster = Cluster::new(1, Faults::default());
+    cluster.write(&ranks, 0..RANKS, Some((6, 3)));
+    std::fs::create_dir(ranks.join("host1_107_20260102030405999_ascend_pt")).unwrap();
+    let options =
+        crate::ImportOptions { run: "run".to_owned(), shard: None, keep: crate::Keep::All, jobs: 1 };
+    crate::import(&[ranks], &set, &options, &Default::default(), &|_| {}).unwrap();
+    let tables = crate::Set::open(&set, None).unwrap().tables().unwrap();
+    let table = tables.into_iter().find(|table| table.name == "losses").unwrap();
+    let mut found = Vec::new();
+    for path in table.files {
+        let mut texts = Default::default();
+        for line in crate::set::file::read::<crate::set::tables::LossLine>(&path, None, &mut texts).unwrap() {
+            let [source, reason] = [line.source, line.reason].map(|text| texts.get(text).to_owned());
+            found.push((line.rank, reason, source, line.count));
+        }
+    }
+    let told = examined(&set).losses.into_iter().map(|loss| {
+        (loss.rank.map(|rank| rank as i32), loss.reason.name().to_owned(), loss.source, loss.count as i64)
+    });
+    let mut told: Vec<_> = told.collect();
+    found.sort();
+    told.sort();
+    assert_eq!(found, told);
+    assert!(found.iter().any(|it| (it.0, &*it.1) == (Some(6), "shifted")), "{found:?}");
+}
+
+#[test]
 fn links_of_groups_that_a_rank_is_not_in_are_left_out_and_counted() {
     let folder = TempDir::new().unwrap();
     Cluster::new(1, Faults::default()).write(folder.path(), 0..RANKS, None);

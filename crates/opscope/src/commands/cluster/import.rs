@@ -26,9 +26,11 @@ A rank is read at a time. Ranks that the set has from the
 same data are left out: after an interruption, the same command goes on. Any number of importers can
 write into one set. What they write is named when it is whole; until then nobody reads it.
 
-The tables: ranks, steps, ends, collectives, links, operators, copies, calls, experts, losses; and once
-no rank is missing, or without --shard, those over all ranks: clocks, groups, members, instances,
-arrivals, accounts, suspects, costs. Columns are plain Parquet; times are nanoseconds.";
+The tables: ranks, steps, ends, collectives, links, operators, copies, calls, experts, frequency, marks,
+losses; and once no rank is missing, or without --shard, those over all ranks: clocks, groups, members,
+instances, arrivals, accounts, suspects, costs. Table losses has what reading the ranks lost or doubts,
+and what comparing them does once these are there; its column reason is what JSON calls kind. Columns are
+plain Parquet; times are nanoseconds.";
 
 /// The options of `opscope cluster import`.
 #[derive(Debug, Args)]
