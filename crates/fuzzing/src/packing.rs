@@ -200,21 +200,26 @@ pub(crate) const RANKS: &[&str] = &[
     "host0_1_20251009080000000_ascend_pt/ASCEND_PROFILER_OUTPUT/communication_matrix.json",
 ];
 
+/// The name of a part in inputs that are sets: manifests begin with a digit.
+pub(crate) const SET_PART: &str = "0-part";
+
 /// The names that files of a set can have.
 pub(crate) const SET: &[&str] = &[
     "opscope.json",
-    "_manifest/run=run/part.json",
-    "calls/run=run/block=00000/part.parquet",
-    "collectives/run=run/bucket=00/part.parquet",
-    "collectives/run=run/bucket=02/part.parquet",
-    "copies/run=run/block=00000/part.parquet",
-    "ends/run=run/block=00000/part.parquet",
-    "experts/run=run/block=00000/part.parquet",
-    "links/run=run/block=00000/part.parquet",
-    "losses/run=run/block=00000/part.parquet",
-    "operators/run=run/block=00000/part.parquet",
-    "ranks/run=run/block=00000/part.parquet",
-    "steps/run=run/block=00000/part.parquet",
+    "_manifest/run=run/0-part.json",
+    "calls/run=run/block=00000/0-part.parquet",
+    "collectives/run=run/bucket=00/0-part.parquet",
+    "collectives/run=run/bucket=02/0-part.parquet",
+    "copies/run=run/block=00000/0-part.parquet",
+    "ends/run=run/block=00000/0-part.parquet",
+    "experts/run=run/block=00000/0-part.parquet",
+    "links/run=run/block=00000/0-part.parquet",
+    "frequency/run=run/block=00000/0-part.parquet",
+    "losses/run=run/block=00000/0-part.parquet",
+    "marks/run=run/block=00000/0-part.parquet",
+    "operators/run=run/block=00000/0-part.parquet",
+    "ranks/run=run/block=00000/0-part.parquet",
+    "steps/run=run/block=00000/0-part.parquet",
 ];
 
 /// The names of what is read by the whole program; `words` are those of the command line, one in a line.

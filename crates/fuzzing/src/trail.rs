@@ -13,9 +13,14 @@ const LOOKED_AT: usize = 40;
 const ERRORS: u64 = 1 << 12;
 const NAMES: u64 = 1 << 6;
 
-/// The steps that an input led to, each as a number.
+/// The steps that an input led to.
 #[derive(Debug, Default)]
-pub struct Trail(Vec<u64>);
+pub struct Trail {
+    /// Each as a number.
+    steps: Vec<u64>,
+    /// Whether one of them isn't that the input was refused.
+    is_answered: bool,
+}
 
 impl Trail {
     /// It was refused; of the error only its words count.
@@ -25,7 +30,7 @@ impl Trail {
         let own = text.split(['"', '\'', '`']).next().unwrap_or_default();
         let words = own.split_whitespace().filter(|word| !word.contains('/')).flat_map(|word| word.chars());
         let words = words.filter(char::is_ascii_lowercase);
-        self.step(("refused", hash(words.take(LOOKED_AT).collect::<String>()) % ERRORS));
+        self.steps.push(hash(("refused", hash(words.take(LOOKED_AT).collect::<String>()) % ERRORS)));
     }
 
     /// So many of something came of it; only their magnitude counts.
@@ -44,12 +49,18 @@ impl Trail {
     }
 
     fn step(&mut self, step: impl Hash) {
-        self.0.push(hash(step));
+        self.steps.push(hash(step));
+        self.is_answered = true;
+    }
+
+    /// Whether something came of the input: it wasn't merely refused.
+    pub fn is_answered(&self) -> bool {
+        self.is_answered
     }
 
     /// The numbers of the steps, some of which may be there several times.
     pub fn steps(&self) -> &[u64] {
-        &self.0
+        &self.steps
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use opscope_fuzzing::seeds::{Sources, write};
+use opscope_fuzzing::{TARGETS, Trail};
 
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -36,4 +37,21 @@ fn the_inputs_of_the_repository_are_those_that_are_made_today() {
         other.is_empty(),
         "to make them anew: cargo test --workspace --test fuzz -- --write-seeds fuzz/seeds\n{other:#?}"
     );
+}
+
+#[test]
+fn every_target_makes_something_of_an_input_of_the_repository() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let is_answered = |path: &PathBuf, run: fn(&[u8], &mut Trail)| {
+        let mut trail = Trail::default();
+        run(&std::fs::read(path).expect("a readable file"), &mut trail);
+        trail.is_answered()
+    };
+    let is_refused = |name: &&str| {
+        let target = TARGETS.iter().find(|target| target.name == *name).expect("a target");
+        !files(&kept.join(name)).iter().any(|path| is_answered(path, target.run))
+    };
+    let with_inputs = TARGETS.iter().map(|target| target.name).filter(|name| kept.join(name).is_dir());
+    let refused: Vec<&str> = with_inputs.filter(is_refused).collect();
+    assert!(refused.is_empty(), "changes of inputs that are refused reach nothing: {refused:?}");
 }

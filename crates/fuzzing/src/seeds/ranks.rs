@@ -7,7 +7,7 @@ use opscope_reach::{ImportOptions, Keep, import};
 use opscope_reach_sample::{Fault, Layout, Options};
 
 use super::corpus::{files, folders, name_of, save};
-use crate::packing::{Packed, RANKS, RESULTS, SET};
+use crate::packing::{Packed, RANKS, RESULTS, SET, SET_PART};
 
 /// Two ranks with two steps and a fault, written below a folder in both forms. Returns the folders of databases and of
 /// texts.
@@ -40,21 +40,30 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
     let set = work.join("set");
     let options = ImportOptions { run: "run".into(), shard: None, keep: Keep::All, jobs: 1 };
     import(&[databases], &set, &options, &Stop::default(), &|_| {}).expect("space on disk");
+    save(corpus, "rank_set", "two", &set_with_names_of_the_list(&set).to_input());
+}
+
+/// The files of a set of one part. Their names tell of its ranks and their data (`FIRST-LAST-HASH`, the manifest's
+/// `FIRST-LAST`), where those of a list are always the same; so they are renamed, in the manifest as well.
+fn set_with_names_of_the_list(set: &Path) -> Packed {
+    let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_table = |path: &&PathBuf| path.extension().is_some_and(|it| it == "parquet");
+    let all = files(set);
+    let of_data = all.iter().find(is_table).map(name).expect("a table");
     let mut packed = Packed::default();
-    for path in files(&set) {
-        // The names of a part's files tell of its ranks and their data, where those of a list are always the same.
-        let place = path.strip_prefix(&set).expect("a file below it").to_string_lossy();
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let content = std::fs::read(&path).expect("a readable file");
+    for path in &all {
+        let place = path.strip_prefix(set).expect("a file below it").to_string_lossy();
+        let content = std::fs::read(path).expect("a readable file");
         match String::from_utf8(content) {
-            Ok(text) => {
-                packed.add(SET, &place.replace(&*stem, "part"), text.replace(&*stem, "part").as_bytes())
+            Ok(text) if place.starts_with("_manifest") => {
+                let place = place.replace(&name(path), SET_PART);
+                packed.add(SET, &place, text.replace(&of_data, SET_PART).as_bytes());
             }
-            Err(parquet) => packed.add(SET, &place.replace(&*stem, "part"), parquet.as_bytes()),
+            Ok(text) => packed.add(SET, &place, text.as_bytes()),
+            Err(parquet) => packed.add(SET, &place.replace(&of_data, SET_PART), parquet.as_bytes()),
         }
     }
-    packed.add(SET, "opscope.json", &std::fs::read(set.join("opscope.json")).expect("a readable file"));
-    save(corpus, "rank_set", "two", &packed.to_input());
+    packed
 }
 
 /// The results of `msprof-analyze` for two ranks, as texts.
