@@ -368,7 +368,9 @@ mod tests {
     #[test]
     fn a_first_step_that_is_longer_for_everybody_leaves_the_others_as_they_are() {
         let lengths = |warm_up: f64| {
-            let options = Options { steps: 3, warm_up, ..options(8) };
+            // Of several stages the first ones begin the next step before the last ones end this one.
+            let layout = "tp=2,pp=1,dp=4,ep=1".parse().unwrap();
+            let options = Options { steps: 3, warm_up, ..Options::new(layout) };
             let run = simulate(&options, &[], 0..8);
             run.steps
                 .into_iter()
