@@ -1,4 +1,4 @@
-//! What can be compared of ranks that lie side by side: their collectives are matched, and steps, ranks and links are left
+//! The part of ranks that can be compared side by side: their collectives are matched, and steps, ranks and links are left
 //! out that would make others look slow, such as steps that were cut, and ranks of another run.
 
 use crate::discover::Discovery;

@@ -30,7 +30,7 @@ impl Group {
 pub struct Declared {
     /// Their keys.
     pub keys: BTreeSet<u64>,
-    /// Those that the rank is in, by their names and sizes; `None` where several have one.
+    /// The groups that the rank is in, by their names and sizes; `None` where several have one.
     named: BTreeMap<(String, u32), Option<u64>>,
 }
 
