@@ -253,11 +253,15 @@ impl Findings {
     }
 
     /// Whether it is known how long a rank computes, which is given by its index: of one without collectives as well, if it
-    /// does in each of its steps. Where a file was cut, some have no operators.
+    /// does in each of its steps and nothing of it was cut.
     pub fn knows_computing(&self, rank: usize) -> bool {
         let of_rank = &self.run.ranks[rank];
         let computes = |step: &StepRow| of_rank.compute_ns.get(&step.step).is_some_and(|time| *time > 0);
-        self.knows_account(rank) || !of_rank.steps.is_empty() && of_rank.steps.iter().all(computes)
+        let is_cut = |loss: &Loss| loss.rank == Some(of_rank.number) && loss.reason == LossReason::Damaged;
+        self.knows_account(rank)
+            || !of_rank.steps.is_empty()
+                && of_rank.steps.iter().all(computes)
+                && !self.losses.iter().any(is_cut)
     }
 
     /// The bubble that the pipeline can't avoid, where there is one and its micro-batches can be counted.
