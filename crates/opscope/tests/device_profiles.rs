@@ -494,3 +494,26 @@ fn samples_of_two_events_are_summed_apart() {
         assert!(info.contains(told), "{info}");
     }
 }
+
+#[test]
+fn samples_that_perf_lost_are_told_and_those_without_an_event_read() {
+    let place = Place::new();
+    let lost = "python 7 [003] 12.345678: PERF_RECORD_LOST lost 12\n";
+    let sample = "python  4712  1234.567890: \n\t    7f5a0c0012a0 gemm(int)\n\n";
+    place.write("script.txt", sample.repeat(30) + lost + sample);
+    assert_eq!(row(&place, "script.txt", SAMPLED), serde_json::json!({"rows": 1, "samples": 31.0}));
+    assert_eq!(losses(&place, "script.txt"), [("dropped-by-profiler".to_owned(), 12)]);
+}
+
+#[test]
+fn what_a_function_called_is_told_as_a_share_of_each_event() {
+    let place = Place::new();
+    let sample =
+        |event: &str| format!("python 7 [003] 12.5:  1000 {event}:u:\n\t 7f3a gemm (libblas.so)\n\n");
+    place.write("script.txt", sample("cycles").repeat(3) + &sample("misses").repeat(2));
+    let arguments = ["analyze", "script.txt", "--below", "gemm"];
+    let text = place.done(&arguments).stdout;
+    assert!(text.contains("of each event: 3 of 3 (cycles:u), 2 of 2 (misses:u)"), "{text}");
+    let chinese = place.done(&[&arguments[..], &["--lang", "zh"]].concat()).stdout;
+    assert!(chinese.contains("按事件：") && !chinese.contains("of each event"), "{chinese}");
+}

@@ -390,6 +390,8 @@ loss_kinds! {
                 "left out: measured values that are no numbers";
             OpenLastSample = "open-last-sample", Doubted, Sample,
                 "cut off: the last sample has no end, so functions of its stack may lack";
+            DroppedByProfiler = "dropped-by-profiler", Lost, Record,
+                "lost: samples or other records that the profiler itself says it had to drop";
             UnknownUnit = "unknown-unit", Lost, Task,
                 "lost: a duration in a unit that opscope doesn't know";
             NotedByProfiler = "noted-by-profiler", Doubted, Run, "noted by the profiler";

@@ -48,6 +48,14 @@ struct Count {
     last: u64,
 }
 
+/// The weights of an event's samples.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    all: f64,
+    /// Of those within the function below which functions count.
+    below: f64,
+}
+
 /// A weight to the thousandth: sums of fractions have further digits that nobody wrote.
 fn rounded(weight: f64) -> f64 {
     (weight * 1e3).round() / 1e3
@@ -70,15 +78,17 @@ pub struct Functions<'t> {
     below: Option<&'t str>,
     /// The stack of the present sample so far, where not all functions count.
     stack: Vec<(&'t [u8], &'t [u8])>,
-    /// The weight of all samples, and of those within the function.
-    weight_of_all: f64,
-    weight_below: f64,
+    /// How much of each event is within the function.
+    shares: NumberMap<TextId, Share>,
     /// Samples whose weight has a number before it, which counts as a part of the function's name.
     pub numbered: u64,
     /// How the weights of samples were understood, where that isn't plain.
     pub note: Option<&'static str>,
     /// Lines that are none of a sample.
     pub unreadable: u64,
+    /// Samples and other records that the profiler says it had to drop, and how often it doesn't say how many.
+    pub lost: u64,
+    pub lost_without_number: u64,
     /// Whether the text ends where more may have stood of the last sample.
     pub is_open: bool,
     source: &'static str,
@@ -113,14 +123,15 @@ impl<'t> Functions<'t> {
     /// Counts the functions of the present sample up to the outermost one that is asked for, if it is there.
     fn count_stack(&mut self) {
         let (Some(below), true) = (self.below, self.is_innermost) else { return };
-        self.weight_of_all += self.weight;
         let stack = std::mem::take(&mut self.stack);
         let is_asked = |(name, _): &(&[u8], &[u8])| {
             name.windows(below.len().max(1)).any(|part| part == below.as_bytes())
         };
         let outermost = stack.iter().rposition(is_asked);
+        let share = self.shares.entry(self.event).or_default();
+        share.all += self.weight;
         if let Some(outermost) = outermost {
-            self.weight_below += self.weight;
+            share.below += self.weight;
             stack[..=outermost].iter().for_each(|(name, library)| self.count(name, library));
         }
         self.is_innermost = false;
@@ -172,11 +183,39 @@ impl<'t> Functions<'t> {
             count.with_callees += more.with_callees;
         }
         self.without_function += other.without_function;
-        self.weight_of_all += other.weight_of_all;
-        self.weight_below += other.weight_below;
+        for (event, more) in other.shares {
+            let share = self.shares.entry(here(event)).or_default();
+            share.all += more.all;
+            share.below += more.below;
+        }
         self.unreadable += other.unreadable;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.lost_without_number += other.lost_without_number;
         self.numbered += other.numbered;
         self.is_open |= other.is_open;
+    }
+
+    /// How many samples are within functions that have a text in their names, of each event by itself: cycles and misses
+    /// together would be nothing.
+    fn note_below(&self, below: &str) -> String {
+        /// Real profiles have some few events; a file may claim any number of them.
+        const MOST: usize = 16;
+        let mut shares: Vec<(&[u8], Share)> =
+            self.shares.iter().map(|(event, share)| (self.texts.get(*event), *share)).collect();
+        shares.sort_by(|(left, of_left), (right, of_right)| {
+            of_right.all.total_cmp(&of_left.all).then_with(|| left.cmp(right))
+        });
+        if let [(_, share)] = &*shares {
+            let [some, all] = [share.below, share.all].map(rounded);
+            return format!("{some} of {all} samples are within functions with {below} in their names");
+        }
+        let told = shares.iter().take(MOST).map(|(event, share)| {
+            let [some, all] = [share.below, share.all].map(rounded);
+            format!("{some} of {all} ({})", String::from_utf8_lossy(event))
+        });
+        let further = if shares.len() > MOST { ", …" } else { "" };
+        let shares = told.collect::<Vec<_>>().join(", ") + further;
+        format!("samples within functions with {below} in their names, of each event: {shares}")
     }
 
     /// The figures of all functions, those with most samples first.
@@ -184,11 +223,8 @@ impl<'t> Functions<'t> {
         self.close();
         let mut trace = Trace::new();
         trace.run.note = self.note.map(str::to_owned);
-        // A share of two profiles together would be that of neither.
         if let Some(below) = self.below.filter(|_| self.note.is_none()) {
-            let [some, all] = [self.weight_below, self.weight_of_all].map(rounded);
-            trace.run.note =
-                Some(format!("{some} of {all} samples are within functions with {below} in their names"));
+            trace.run.note = Some(self.note_below(below));
         }
         self.rows.sort_by(|(_, left), (_, right)| {
             let by_callees = right.with_callees.total_cmp(&left.with_callees);
@@ -209,6 +245,9 @@ impl<'t> Functions<'t> {
             trace.push_figures(about, &figures);
         }
         trace.count_loss(LossKind::UnreadableRecord, self.unreadable, self.source);
+        trace.count_loss(LossKind::DroppedByProfiler, self.lost, self.source);
+        let untold = "samples were lost, and the text doesn't say how many";
+        trace.count_loss(LossKind::NotedByProfiler, self.lost_without_number, untold);
         trace.count_loss(LossKind::NumberBehindName, self.numbered, self.source);
         trace.count_loss(LossKind::UnreadableRecord, self.without_function, "samples without a function");
         trace.count_loss(LossKind::OpenLastSample, u64::from(self.is_open), self.source);

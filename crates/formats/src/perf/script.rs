@@ -35,27 +35,39 @@ fn words(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
+/// Whether a word is a sample's time: seconds, a point, and a colon behind. Names of programs may have blanks and colons,
+/// times have neither.
+fn is_time(word: &[u8]) -> bool {
+    let digits = word.strip_suffix(b":").unwrap_or_default();
+    let point = digits.iter().position(|byte| *byte == b'.');
+    point.is_some_and(|point| point > 0 && point + 1 < digits.len())
+        && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+fn are_digits(word: &[u8]) -> bool {
+    !word.is_empty() && word.iter().all(u8::is_ascii_digit)
+}
+
+/// Whether a word is a thread, perhaps with its process before it.
+fn is_thread(word: &[u8]) -> bool {
+    word.split(|byte| *byte == b'/').all(are_digits)
+}
+
+fn is_processor(word: &[u8]) -> bool {
+    word.starts_with(b"[") && word.ends_with(b"]")
+}
+
 /// The words behind a sample's time.
 fn behind_time(line: &[u8]) -> Option<&[u8]> {
-    // Names of programs may have blanks and colons, times have neither: seconds, a point, and a colon behind.
-    let is_time = |word: &[u8]| {
-        let digits = word.strip_suffix(b":").unwrap_or_default();
-        let point = digits.iter().position(|byte| *byte == b'.');
-        point.is_some_and(|point| point > 0 && point + 1 < digits.len())
-            && digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
-    };
     words(line).skip(1).find(|(word, _)| is_time(word)).map(|(_, behind)| behind)
 }
 
 /// The words behind a sample's thread and processor, where it has no time: the event, perhaps with a number.
 fn behind_thread(line: &[u8]) -> Option<&[u8]> {
-    let are_digits = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    let is_thread = |word: &[u8]| word.split(|byte| *byte == b'/').all(are_digits);
     let is_event = |word: &[u8]| word.len() > 1 && word.ends_with(b":") && !word[0].is_ascii_digit();
     // Numbers behind the name of a record are its own.
     let before_record = words(line).take_while(|(word, _)| !word.starts_with(RECORD));
     before_record.skip(1).filter(|(word, _)| is_thread(word)).find_map(|(_, behind)| {
-        let is_processor = |word: &[u8]| word.starts_with(b"[") && word.ends_with(b"]");
         let behind = match words(behind).next() {
             Some((word, behind)) if is_processor(word) => behind,
             _ => behind,
@@ -138,7 +150,7 @@ fn line_of(line: &[u8]) -> Line<'_> {
     }
     // Programs may be called `dd` or `cc1`, which could be addresses.
     match head(line) {
-        Some((event, _)) if event.starts_with(RECORD) => Line::Record,
+        Some((event, behind)) if event.starts_with(RECORD) || behind.starts_with(RECORD) => Line::Record,
         Some((event, behind)) => Line::Head(event, behind),
         None if is_of_record(line) => Line::Record,
         None => frame(line).map_or(Line::Other, |(name, library)| Line::Frame(name, library)),
@@ -157,19 +169,104 @@ fn is_place(line: &[u8]) -> bool {
     !address.is_empty() && address.iter().all(u8::is_ascii_hexdigit) && is_named
 }
 
-/// Whether samples have no heads in text that begins so, as `perf script -F ip,sym` writes them.
-fn is_headless(text: &[u8]) -> bool {
+/// The function and its address at the end of a sample of one line that names no event (`-F comm,tid,time,ip,sym`).
+/// perf writes the program's name in 16 columns.
+fn place_of(line: &[u8]) -> Option<&[u8]> {
+    behind_numbers(line).or_else(|| {
+        let (program, rest) = line.split_at_checked(16)?;
+        let is_named = program.last().is_some_and(|last| !last.is_ascii_whitespace());
+        behind_numbers(rest.strip_prefix(b" ")?).filter(|_| is_named)
+    })
+}
+
+/// The function and its address behind numbers of thread, processor, time and period, as many as there are of them.
+/// Each has one blank behind, but for threads with their processes, which are filled up on the right.
+fn behind_numbers(mut rest: &[u8]) -> Option<&[u8]> {
+    while !is_place(rest) {
+        let begin = rest.iter().position(|byte| *byte != b' ')?;
+        let end = begin + rest[begin..].iter().position(|byte| *byte == b' ')?;
+        let word = &rest[begin..end];
+        if !(is_thread(word) || is_processor(word) || is_time(word)) {
+            return None;
+        }
+        rest = &rest[end + 1..];
+        while word.contains(&b'/') && !is_place(rest) && rest.starts_with(b" ") {
+            rest = &rest[1..];
+        }
+    }
+    Some(rest)
+}
+
+/// A line of text whose samples name no event: functions of a stack stand behind tabs, and whatever else is one of a
+/// sample begins one.
+fn line_without_event(line: &[u8]) -> Line<'_> {
+    match line_of(line) {
+        Line::Frame(..) | Line::Other if !line.starts_with(b"\t") => {
+            Line::Head(b"", place_of(line).unwrap_or_default())
+        }
+        other => other,
+    }
+}
+
+/// Whether samples name no event in text that begins so: `perf script -F ip,sym` writes no heads at all, and
+/// `-F comm,tid,time,ip,sym` heads that could be any words. So each must be followed by a stack in perf's columns, or
+/// have the function in them behind it.
+fn has_no_events(text: &[u8]) -> bool {
     const LINES: usize = 20;
+    /// The line before, by what may follow.
+    #[derive(Clone, Copy)]
+    enum Before {
+        /// A sample of one line, or the end of a stack.
+        End,
+        /// A head, which a stack follows.
+        Head,
+        /// A function of a stack.
+        Frame,
+    }
     // The last line may be cut off.
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
-    let lines = text[..end].split(|byte| *byte == b'\n');
-    let lines = lines.filter(|line| !matches!(line_of(line), Line::Blank | Line::Comment | Line::Record));
-    let mut lines = lines.take(LINES).peekable();
-    lines.peek().is_some() && lines.all(is_place)
+    let (mut lines, mut places, mut before) = (0, 0, Before::End);
+    for line in text[..end].split(|byte| *byte == b'\n') {
+        before = match (line_of(line), before) {
+            (Line::Comment, before) => before,
+            (Line::Blank | Line::Record, Before::End | Before::Frame) => Before::End,
+            (Line::Blank | Line::Record, Before::Head) | (Line::Head(..), _) => return false,
+            (Line::Frame(..) | Line::Other, before) => {
+                lines += 1;
+                let is_in_stack = line.starts_with(b"\t") && is_place(line);
+                let is_alone = !is_in_stack && place_of(line).is_some();
+                places += usize::from(is_in_stack || is_alone);
+                match before {
+                    _ if is_in_stack => Before::Frame,
+                    Before::End if is_alone => Before::End,
+                    Before::End => Before::Head,
+                    Before::Head | Before::Frame => return false,
+                }
+            }
+        };
+        if lines == LINES {
+            break;
+        }
+    }
+    places > 0
+}
+
+/// Counts what perf says it had to drop: `PERF_RECORD_LOST lost 12`. `PERF_RECORD_LOST_SAMPLES` has no number in most
+/// versions.
+fn count_lost(line: &[u8], functions: &mut Functions<'_>) {
+    let is_loss = |word: &[u8]| {
+        matches!(word.strip_suffix(b":").unwrap_or(word), b"PERF_RECORD_LOST" | b"PERF_RECORD_LOST_SAMPLES")
+    };
+    let Some((_, behind)) = words(line).find(|(word, _)| is_loss(word)) else { return };
+    let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse::<u64>().ok();
+    match words(behind).find_map(|(word, _)| number(word)) {
+        Some(lost) => functions.lost = functions.lost.saturating_add(lost),
+        None => functions.lost_without_number += 1,
+    }
 }
 
 /// Whether text that begins so is that of `perf script`: its first line but for records is the head of a sample, with
-/// the function behind it or a stack below; or there are no heads.
+/// the function behind it or a stack below; or samples name no event.
 pub fn looks_like(text: &[u8]) -> bool {
     let lines = text.split(|byte| *byte == b'\n').map(line_of);
     let lines = lines.filter(|line| !matches!(line, Line::Comment));
@@ -180,7 +277,7 @@ pub fn looks_like(text: &[u8]) -> bool {
             let has_frame = frame(behind).is_some() || matches!(lines.next(), Some(Line::Frame(..)));
             !event.is_empty() && has_frame
         }
-        Some(Line::Frame(..)) => is_headless(text),
+        Some(Line::Frame(..) | Line::Other) if has_no_events(text) => true,
         // Records of all programs that ran already may take up the whole beginning, of which the last line is cut off.
         _ => begins_with_record && lines.next().is_none(),
     }
@@ -189,14 +286,21 @@ pub fn looks_like(text: &[u8]) -> bool {
 /// Reads all samples, or of those within a function what it called.
 pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Functions<'t> {
     let mut functions = Functions::below("perf script", below);
-    let is_headless = is_headless(text);
+    let has_no_events = has_no_events(text);
+    let line_of: fn(&[u8]) -> Line<'_> = if has_no_events { line_without_event } else { line_of };
     let (mut is_begun, mut is_in_stack, mut is_dense) = (false, false, false);
     // Behind the last line's end is no line more.
     let lines = text.strip_suffix(b"\n").unwrap_or(text);
     for line in stop.within(lines.split(|byte| *byte == b'\n')) {
         match line_of(line) {
-            Line::Blank | Line::Record => (is_begun, is_in_stack) = (false, false),
+            Line::Blank => (is_begun, is_in_stack) = (false, false),
+            Line::Record => {
+                count_lost(line, &mut functions);
+                (is_begun, is_in_stack) = (false, false);
+            }
             Line::Comment => {}
+            // Any words would be a head.
+            Line::Head(..) if has_no_events && is_in_stack => functions.unreadable += 1,
             Line::Head(event, behind) => {
                 is_dense |= is_in_stack;
                 functions.begin(event, 1.0);
@@ -205,13 +309,12 @@ pub fn read<'t>(text: &'t [u8], below: Option<&'t str>, stop: &Stop) -> Function
                     functions.frame(name, library);
                 }
             }
-            Line::Frame(name, library) if is_begun || is_headless => {
-                let is_alone = is_headless && !line.starts_with(b"\t");
-                if is_alone || !is_begun {
+            Line::Frame(name, library) if is_begun || has_no_events => {
+                if !is_begun {
                     functions.begin(b"", 1.0);
                 }
                 functions.frame(name, library);
-                (is_begun, is_in_stack) = (true, !is_alone);
+                (is_begun, is_in_stack) = (true, true);
             }
             Line::Frame(..) | Line::Other => functions.unreadable += 1,
         }

@@ -328,3 +328,84 @@ fn numbers_that_no_count_can_be_are_none() {
     assert_eq!(losses, [(LossKind::UnreadableRecord, 6)]);
     assert!(!is_folded(b"1; 2.5; 3.5\n2; 4.5; 5.5\n"), "a table");
 }
+
+#[test]
+fn records_that_perf_says_it_had_to_drop_are_told_with_their_number() {
+    let sample = "dd  1234 [000] 12.345678: 1000 cycles:\n\t7f12 main+0x1 (/bin/dd)\n\n";
+    let text = format!(
+        "{sample}dd  1234 [000] 12.345678: PERF_RECORD_LOST lost 12\n{sample}PERF_RECORD_LOST lost 30\n\
+         dd  1234 12.345678: PERF_RECORD_LOST_SAMPLES lost 7\ndd  1234 PERF_RECORD_LOST_SAMPLES\n\
+         dd  1234 [000] 12.345678: PERF_RECORD_COMM: lost 5\n{sample}"
+    );
+    for trace in [
+        read(text.as_bytes(), &Stop::default()).unwrap(),
+        read_below(text.as_bytes(), "main", &Stop::default()).unwrap(),
+    ] {
+        assert_eq!(rows(&trace)[0], ("main", "/bin/dd", "itself", 3.0));
+        let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+        assert_eq!(losses, [(LossKind::DroppedByProfiler, 49), (LossKind::NotedByProfiler, 1)]);
+    }
+}
+
+#[test]
+fn samples_whose_heads_name_no_event_are_samples() {
+    let place = |address: &str, name: &str| format!("{address:>16} {name} (/l)");
+    let (gemm, main) = (place("7f5a0c0012a0", "gemm(int)"), place("ffffffff81a01234", "main"));
+    // Programs may be called as numbers and addresses are, and have blanks in their names.
+    for program in ["python", "dd", "12", "Web Content", "kworker/0:1-eve"] {
+        let stack = |head: &str| format!("{head}\n\t{gemm}\n\t{main}\n\n");
+        let stacks = [" 4712  1234.567890: ", " 4711/4712  [003]  1234.567890: ", " 4712 ", " "]
+            .map(|behind| stack(&format!("{program}{behind}")).repeat(2));
+        let alone = [
+            format!("{:>7} {:>12}: ", 4712, "1234.567890"),
+            format!("{:>5}/{:<5} [003] ", 47, 47),
+            format!("{:>7}/{:<7} {:>12}: {:>10} ", 4711, 4712, "1234.567890", 250_000),
+            String::new(),
+        ]
+        .map(|numbers| format!("{program:>16} {numbers} {gemm}\n").repeat(2));
+        for (text, functions) in stacks.iter().map(|text| (text, 2)).chain(alone.iter().map(|text| (text, 1)))
+        {
+            assert!(is_script(text.as_bytes()), "{text}");
+            let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+            let told = rows(&trace);
+            assert!(told.contains(&("gemm(int)", "/l", "itself", 2.0)), "{text}{told:?}");
+            assert_eq!((told.len(), trace.losses.len()), (2 * functions, 0), "{text}{told:?}");
+        }
+    }
+}
+
+#[test]
+fn words_that_are_no_heads_begin_no_sample_without_an_event() {
+    let head = "python  4712  1234.567890: ";
+    let stack = "\t    7f5a0c0012a0 gemm(int)\n\tffffffff81a01234 main\n";
+    // Other columns, words between, and stacks that nothing parts from the next head.
+    for other in [
+        format!("{head}\n\t7f5a0c0012a0 gemm(int)\n\n"),
+        format!("{head}\nanother line\n{stack}\n"),
+        format!("{head}\n{stack}{head}\n{stack}"),
+        format!("{head}\n\n{stack}"),
+        "[INFO]      12.345:  add layer\n".repeat(3),
+        "      4712            1234567 main.c\n".to_owned(),
+    ] {
+        assert!(!is_script(other.as_bytes()), "{other}");
+    }
+    // Behind the beginning, a line within a stack is lost, and the stack is whole.
+    let text =
+        format!("{head}\n{stack}\n").repeat(12) + head + "\n" + &stack.replace('\n', "\nfile.c:12\n") + "\n";
+    let trace = read(text.as_bytes(), &Stop::default()).unwrap();
+    assert!(rows(&trace).contains(&("gemm(int)", "", "itself", 13.0)), "{:?}", rows(&trace));
+    assert!(rows(&trace).contains(&("main", "", "with what it calls", 13.0)), "{:?}", rows(&trace));
+    let losses: Vec<_> = trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count)).collect();
+    assert_eq!(losses, [(LossKind::UnreadableRecord, 2)]);
+}
+
+#[test]
+fn shares_below_a_function_are_told_of_each_event_by_itself() {
+    let sample = |event: &str, function: &str| {
+        format!("a 1 [0] 1.0: 1 {event}:u:\n\t1 gemm (/l)\n\t2 {function} (/l)\n\n")
+    };
+    let text = sample("cycles", "Conv").repeat(3) + &sample("misses", "Pool") + &sample("cycles", "Pool");
+    let trace = read_below(text.as_bytes(), "Conv", &Stop::default()).unwrap();
+    let note = trace.run.note.unwrap();
+    assert!(note.ends_with("3 of 4 (cycles:u), 0 of 1 (misses:u)"), "{note}");
+}
