@@ -1,6 +1,6 @@
 //! Rules about graphs whose patterns are those of rewrites: they hold where the rewrites apply.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use opscope_model::{Model, ModelKind, Node};
 use opscope_rewrite::{NodeName, Place};
@@ -42,14 +42,17 @@ pub(super) fn places<'s, 'm>(
     let mut found = rewrites.matches(ids, |name| rule.limits.get(name).copied());
     let target = subject.target;
     found.retain(|matches| lacked(matches, target).is_none() && !target.is_slower_with(matches.rewrite.id));
-    let mut known = HashSet::new();
+    // Where a reader put transpositions in, the rewrites take any other one for the partner of one of those.
+    let has_others = rule.id == "G15" && !model.provenance().helpers.is_empty();
     for place in proposed(found).iter().flat_map(|matches| &matches.places) {
-        if !place.is_of_constants() && !place.nodes.is_empty() && is_of_file(model, place) {
-            known.extend(place.nodes.iter().map(|node| node.name.clone()));
+        let is_left_out = has_others && place.nodes.iter().all(|node| node.op_type == "Transpose");
+        if !place.is_of_constants() && !place.nodes.is_empty() && is_of_file(model, place) && !is_left_out {
             add(&mut places, place, condition);
         }
     }
-    add_pairs_of_file(model, rule, &known, &mut places);
+    if has_others {
+        add_transpositions_of_file(model, &mut places);
+    }
     Some(places)
 }
 
@@ -57,13 +60,16 @@ pub(super) fn places<'s, 'm>(
 /// nor a transposition that does nothing because the reader holds its input in the other order already.
 fn is_of_file(model: &Model, place: &Place) -> bool {
     let has_helpers = place.nodes.iter().any(|node| model.is_helper(&node.name));
-    let is_folded =
-        |node: Node<'_>| node.is("Transpose") && permutation(&node).is_some_and(|axes| axes.is_sorted());
     // Of TensorFlow Lite, a transposition and the reader's own order are one.
     let does_nothing = model.kind() == ModelKind::TfLite
         && place.nodes.len() == 1
-        && model.graph().node_by_name(&place.at.name).is_some_and(is_folded);
+        && model.graph().node_by_name(&place.at.name).is_some_and(|node| keeps_order(&node));
     !(has_helpers || does_nothing)
+}
+
+/// Whether a node is a transposition that changes nothing.
+fn keeps_order(node: &Node<'_>) -> bool {
+    node.is("Transpose") && permutation(node).is_some_and(|axes| axes.is_sorted())
 }
 
 /// The order in which a transposition takes axes, where it states one.
@@ -71,24 +77,61 @@ fn permutation(node: &Node<'_>) -> Option<Vec<usize>> {
     node.attributes.ints("perm")?.iter().map(|&axis| usize::try_from(axis).ok()).collect()
 }
 
-/// Adds transpositions of the file that undo one another, between which and others a reader put its own: the rewrites
-/// take each of them for the partner of one of these.
-fn add_pairs_of_file(model: &Model, rule: &Rule, known: &HashSet<String>, places: &mut Places<'_, '_>) {
-    if rule.id != "G15" || model.provenance().helpers.is_empty() {
-        return;
-    }
+/// The order of axes behind two transpositions in a row; `None` where the second names an axis that isn't there.
+fn in_a_row(first: &[usize], then: &[usize]) -> Option<Vec<usize>> {
+    then.iter().map(|&axis| first.get(axis).copied()).collect()
+}
+
+/// Whether two transpositions in a row give what the first one is given.
+fn undo_one_another(first: &Node<'_>, then: &Node<'_>) -> bool {
+    permutation(first).zip(permutation(then)).is_some_and(|(first, then)| {
+        first.len() == then.len() && in_a_row(&first, &then).is_some_and(|axes| axes.is_sorted())
+    })
+}
+
+/// Adds transpositions of the file that change nothing, and those that undo one another, none to two pairs: of three in a
+/// row two can go, and those around a pair may be one as well. Of those that are left, two in a row can be one.
+fn add_transpositions_of_file(model: &Model, places: &mut Places<'_, '_>) {
     let view = View::new(model);
     let is_own = |node: &Node<'_>| node.is("Transpose") && !model.is_helper(node.name);
-    for outer in view.nodes().filter(|node| is_own(node) && !known.contains(node.name)) {
-        let Some(inner) = view.producer(&outer, 0).filter(is_own) else { continue };
-        let Some((first, then)) = permutation(&inner).zip(permutation(&outer)) else { continue };
-        let both: Option<Vec<usize>> = then.iter().map(|&axis| first.get(axis).copied()).collect();
-        if first.len() == then.len() && both.is_some_and(|axes| axes.is_sorted()) {
-            let is_only_reader = view.readers(&inner).len() == 1;
-            let gone = [inner.name, outer.name];
-            let changes = gone.map(str::to_owned).to_vec();
-            let claimed = if is_only_reader { &gone[..] } else { &gone[1..] };
-            places.add_changed((outer.name, outer.op_type), claimed, changes, format!("with {}", inner.name));
+    let own: Vec<Node<'_>> = view.nodes().filter(is_own).collect();
+    let mut is_left: HashSet<&str> = own.iter().map(|node| node.name).collect();
+    // By one that goes, the one whose input is read in its place: the first of its pair, or itself.
+    let mut instead: HashMap<&str, Node<'_>> = HashMap::new();
+    let producer = |instead: &HashMap<&str, Node<'_>>, node: &Node<'_>| {
+        let mut before = view.producer(node, 0);
+        while let Some(first) = before.and_then(|node| instead.get(node.name)) {
+            before = view.producer(first, 0);
+        }
+        before
+    };
+    let is_read_once = |node: &Node<'_>| view.readers(node).len() == 1;
+    for outer in &own {
+        let at = (outer.name, outer.op_type);
+        // Of TensorFlow Lite, a transposition and the reader's own order are one.
+        if keeps_order(outer) && model.kind() != ModelKind::TfLite {
+            is_left.remove(outer.name);
+            instead.insert(outer.name, *outer);
+            places.add_changed(at, &[outer.name], vec![outer.name.to_owned()], "has no effect".to_owned());
+            continue;
+        }
+        let inner = producer(&instead, outer).filter(|inner| is_left.contains(inner.name));
+        let Some(inner) = inner.filter(|inner| undo_one_another(inner, outer)) else { continue };
+        let gone = [inner.name, outer.name];
+        let claimed = if is_read_once(&inner) { &gone[..] } else { &gone[1..] };
+        for name in claimed {
+            is_left.remove(name);
+        }
+        instead.insert(outer.name, inner);
+        let changes = gone.map(str::to_owned).to_vec();
+        places.add_changed(at, claimed, changes, format!("with {}", inner.name));
+    }
+    for outer in own.iter().filter(|outer| is_left.contains(outer.name) && !keeps_order(outer)) {
+        let inner = producer(&instead, outer).filter(|inner| is_left.contains(inner.name));
+        if let Some(inner) = inner.filter(|inner| is_read_once(inner) && !keeps_order(inner)) {
+            let changes = vec![inner.name.to_owned(), outer.name.to_owned()];
+            let detail = format!("becomes one with {}", inner.name);
+            places.add_changed((outer.name, outer.op_type), &[inner.name], changes, detail);
         }
     }
 }
@@ -270,6 +313,54 @@ mod tests {
         assert_eq!(named(&between), ["b"]);
         let none = [image(), order("same", &[0, 1, 2, 3]), Node::new("n", "Transpose", &["x", "same"])];
         assert_eq!(named(&[&none[..], &[Node::new("r", "Relu", &["n"])]].concat()), ["n"]);
+    }
+
+    #[test]
+    fn each_transposition_of_the_file_is_of_one_pair_that_undoes_itself() {
+        use opscope_testing::tensorflow::{Node, graph};
+        let convolution = |name: &str, input: &str| {
+            Node::new(name, "Conv2D", &[input, "filter"])
+                .ints("strides", &[1, 1, 1, 1])
+                .text("padding", "SAME")
+        };
+        let base = [
+            Node::placeholder("x", &[1, 4, 4, 8]),
+            Node::constant("filter", &[1, 1, 8, 8], 0.5),
+            Node::integers("first", &[0, 3, 1, 2], false),
+            Node::integers("last", &[0, 2, 3, 1], false),
+            Node::integers("swap", &[0, 3, 2, 1], false),
+            Node::integers("turn", &[0, 1, 3, 2], false),
+            Node::integers("same", &[0, 1, 2, 3], false),
+            convolution("c", "x"),
+        ];
+        // Of each transposition the order; the first reads `from`, and each other one the one before.
+        let named = |from: &str, orders: &[&str]| -> Vec<String> {
+            let mut nodes = base.to_vec();
+            let mut before = from.to_owned();
+            for (place, order) in orders.iter().enumerate() {
+                let name = format!("t{place}");
+                nodes.push(Node::new(&name, "Transpose", &[&before, order]));
+                before = name;
+            }
+            nodes.push(convolution("end", &before));
+            let model = Model::from_any_bytes(graph(&nodes).into()).unwrap();
+            assert!(!model.provenance().helpers.is_empty());
+            let subject = Subject::new(None, Some(&model), None);
+            let findings = advise(&subject, &Settings::default()).findings.into_iter();
+            let evidence = findings.filter(|finding| finding.rule.id == "G15").flat_map(|it| it.evidence);
+            evidence.map(|item| format!("{} {}", item.name, item.detail)).collect()
+        };
+        assert_eq!(named("x", &["first", "last", "first"]), ["t1 with t0"]);
+        assert_eq!(named("c", &["last", "first", "last"]), ["t1 with t0"]);
+        let mut four = named("c", &["first", "last", "first", "last"]);
+        four.sort();
+        assert_eq!(four.len(), 2, "{four:?}");
+        let mut of_four: Vec<&str> = four.iter().flat_map(|pair| pair.split(" with ")).collect();
+        of_four.sort_unstable();
+        assert_eq!(of_four, ["t0", "t1", "t2", "t3"]);
+        assert_eq!(named("x", &["first", "same", "last"]), ["t1 has no effect", "t2 with t0"]);
+        // With the one that the reader has behind the convolution they undo one another; in the file they don't.
+        assert_eq!(named("c", &["swap", "turn"]), ["t1 becomes one with t0"]);
     }
 
     #[test]
