@@ -1,5 +1,5 @@
 //! Subgraphs of a model of which engines make one operator: normalisations of layers and GELU, as frameworks export
-//! them to operator sets that have neither.
+//! them to operator sets that have neither, and normalisations of sums.
 
 use opscope_model::{Model, Node, ValueId};
 
@@ -17,23 +17,81 @@ pub fn gelus(model: &Model) -> Vec<Vec<&str>> {
     view.nodes().filter(|node| node.is("Erf")).filter_map(|erf| gelu_around(view, erf)).collect()
 }
 
-/// x ÷ √2 → erf → + 1 → × x → × ½, where the half may be multiplied with x before.
+/// The same of those that it computes by the hyperbolic tangent.
+pub fn tanh_gelus(model: &Model) -> Vec<Vec<&str>> {
+    let view = View::new(model);
+    view.nodes().filter(|node| node.is("Tanh")).filter_map(|tanh| tanh_gelu_around(view, tanh)).collect()
+}
+
+/// Each normalisation of a layer that a model applies to a sum of two computed values, with the addition behind it; in
+/// the file's order.
+pub fn normalised_sums(model: &Model) -> Vec<Vec<&str>> {
+    let view = View::new(model);
+    let normalisations = view.nodes().filter(|node| node.is("LayerNormalization"));
+    let with_sum = normalisations.filter_map(|node| {
+        let sum = view.producer(&node, 0).filter(|sum| sum.is("Add"))?;
+        let varies = |input: &ValueId| !view.is_constant(*input);
+        (sum.inputs.iter().flatten().filter(|input| varies(input)).count() == 2)
+            .then(|| vec![node.name, sum.name])
+    });
+    with_sum.collect()
+}
+
+/// x ÷ √2 → erf → + 1 → × x → × ½.
 fn gelu_around<'m>(view: View<'m>, erf: Node<'m>) -> Option<Vec<&'m str>> {
     let scaled = view.producer(&erf, 0).filter(|node| node.is("Div") || node.is("Mul"))?;
     let from = varying_input(view, &scaled)?;
-    let plus_one = only_reader(view, &erf).filter(|node| node.is("Add"))?;
+    named_with(view, erf, from, &[scaled])
+}
+
+/// √(2/π) · (x + 0.044715 · x³) → tanh → + 1 → × x → × ½, where the power may be two products.
+fn tanh_gelu_around<'m>(view: View<'m>, tanh: Node<'m>) -> Option<Vec<&'m str>> {
+    let scaled = view.producer(&tanh, 0).filter(|node| node.is("Mul"))?;
+    let sum = view.producer_of(varying_input(view, &scaled)?).filter(|node| node.is("Add"))?;
+    let (x, cubic) = [(0, 1), (1, 0)].into_iter().find_map(|(x, cubic)| {
+        let (x, cubic) = (sum.input(x)?, view.producer(&sum, cubic)?);
+        let power = view.producer_of(varying_input(view, &cubic).filter(|_| cubic.is("Mul"))?)?;
+        Some((x, [&[cubic][..], &cube_of(view, power, x)?].concat()))
+    })?;
+    named_with(view, tanh, x, &[&[scaled, sum][..], &cubic].concat())
+}
+
+/// The nodes that compute the third power of a value.
+fn cube_of<'m>(view: View<'m>, power: Node<'m>, x: ValueId) -> Option<Vec<Node<'m>>> {
+    let is_of_x = |node: &Node<'_>| node.input(0) == Some(x);
+    if power.is("Pow") {
+        return is_of_x(&power).then(|| vec![power]);
+    }
+    let is_product = power.is("Mul") && power.inputs.contains(&Some(x));
+    let other = power.inputs.iter().flatten().find(|input| **input != x).copied();
+    let square = view.producer_of(other.filter(|_| is_product)?)?;
+    let is_square = square.is("Mul") && square.input(1) == Some(x) || square.is("Pow");
+    (is_square && is_of_x(&square)).then(|| vec![power, square])
+}
+
+/// The names of the nodes of a GELU, the last one first: those behind its erf or tanh, that one, those before it, and the
+/// product with a half if x was halved before.
+fn named_with<'m>(view: View<'m>, bend: Node<'m>, x: ValueId, before: &[Node<'m>]) -> Option<Vec<&'m str>> {
+    let plus_one = only_reader(view, &bend).filter(|node| node.is("Add"))?;
     varying_input(view, &plus_one)?;
-    let product = only_reader(view, &plus_one).filter(|node| node.is("Mul"))?;
-    let other = product.inputs.iter().flatten().find(|input| plus_one.output(0) != Some(**input)).copied()?;
-    let nodes = if other == from {
-        let half = only_reader(view, &product).filter(|node| node.is("Mul"))?;
-        varying_input(view, &half)?;
-        [half, product, plus_one, erf, scaled]
+    let first = only_reader(view, &plus_one).filter(|node| node.is("Mul"))?;
+    let with = other_input(&first, &plus_one)?;
+    let (behind, half) = if with == x || view.is_constant(with) {
+        let last = only_reader(view, &first).filter(|node| node.is("Mul"))?;
+        let other = other_input(&last, &first)?;
+        let is_whole = if with == x { view.is_constant(other) } else { other == x };
+        is_whole.then(|| (vec![last, first, plus_one], None))?
     } else {
-        let half = view.producer_of(other).filter(|node| node.is("Mul"))?;
-        (varying_input(view, &half)? == from).then_some([product, plus_one, erf, scaled, half])?
+        let half = view.producer_of(with).filter(|node| node.is("Mul"))?;
+        (varying_input(view, &half)? == x).then(|| (vec![first, plus_one], Some(half)))?
     };
-    Some(nodes.iter().map(|node| node.name).collect())
+    let nodes = behind.iter().chain([&bend]).chain(before).chain(&half);
+    Some(nodes.map(|node| node.name).collect())
+}
+
+/// The input of a node that another one doesn't compute.
+fn other_input(node: &Node<'_>, before: &Node<'_>) -> Option<ValueId> {
+    node.inputs.iter().flatten().find(|input| before.output(0) != Some(**input)).copied()
 }
 
 /// The nodes of the normalisation of a layer of which one is the product with the scale, the last one first: back to
@@ -115,6 +173,52 @@ mod tests {
         let expected =
             [["Mul_y", "Mul_d", "Add_c", "Erf_b", "Div_a"], ["Mul_z", "Add_g", "Erf_f", "Mul_e", "Mul_h"]];
         assert_eq!(gelus(&model), expected);
+    }
+
+    #[test]
+    fn a_gelu_by_the_hyperbolic_tangent_is_all_that_computes_it() {
+        let model = graph(&[
+            "Pow x,T:1 -> a",
+            "Mul a,K:1 -> b",
+            "Add x,b -> c",
+            "Mul c,R:1 -> d",
+            "Tanh d -> e",
+            "Add e,O:1 -> f",
+            "Mul x,H:1 -> h",
+            "Mul h,f -> y",
+            // The power as products, and the half behind the sum.
+            "Mul y,y -> i",
+            "Mul y,i -> j",
+            "Mul j,K:1 -> k",
+            "Add k,y -> l",
+            "Mul l,R:1 -> m",
+            "Tanh m -> n",
+            "Add n,O:1 -> o",
+            "Mul o,H:1 -> p",
+            "Mul y,p -> z",
+            "Tanh z -> w",
+        ]);
+        let first = ["Mul_y", "Add_f", "Tanh_e", "Mul_d", "Add_c", "Mul_b", "Pow_a", "Mul_h"];
+        let second = ["Mul_z", "Mul_p", "Add_o", "Tanh_n", "Mul_m", "Add_l", "Mul_k", "Mul_j", "Mul_i"];
+        assert_eq!(tanh_gelus(&model), [&first[..], &second]);
+        assert_eq!(gelus(&model), [[""; 0]; 0]);
+        let other = ["Pow x,T:1 -> a", "Mul a,K:1 -> b", "Add r,b -> c", "Mul c,R:1 -> d", "Tanh d -> e"];
+        let behind = ["Add e,O:1 -> f", "Mul x,f -> g", "Mul g,H:1 -> y"];
+        let of_another_value = graph(&[&["Relu x -> r"], &other[..], &behind].concat());
+        assert_eq!(tanh_gelus(&of_another_value), [[""; 0]; 0]);
+    }
+
+    #[test]
+    fn a_normalised_sum_is_one_of_two_computed_values() {
+        let model = graph(&[
+            "Relu x -> r",
+            "Add x,r -> a",
+            "LayerNormalization a,S:8,B:8 -> n",
+            "Add n,B:8 -> b",
+            "LayerNormalization b,S:8,B:8 -> m",
+            "LayerNormalization m,S:8,B:8 -> y",
+        ]);
+        assert_eq!(normalised_sums(&model), [["LayerNormalization_n", "Add_a"]]);
     }
 
     #[test]

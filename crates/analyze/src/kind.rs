@@ -124,6 +124,7 @@ const KINDS: &[Kind] = &[
     },
     Kind { name: "div", spellings: &[&["div", "divide", "realdiv"]], beginnings: &[] },
     Kind { name: "expand", spellings: &[&["broadcast", "broadcastto", "expand"]], beginnings: &[] },
+    Kind { name: "gelu", spellings: &[&["gelu", "geluv2"], &["fastgelu", "fastgeluv2"]], beginnings: &[] },
     Kind {
         name: "globalaveragepool",
         spellings: &[
@@ -354,6 +355,7 @@ const GENERAL: &[(&str, &[&str])] = &[
     ("power", &["add", "div", "mul", "pow", "sqrt", "sub"]),
     ("reduce", &["globalaveragepool", "globalmaxpool"]),
     ("reducemean", &["globalaveragepool"]),
+    ("reducemeand", &["globalaveragepool"]),
     ("rnncell", &["gru", "lstm", "rnn"]),
     ("rnnseq", &["gru", "lstm", "rnn"]),
     ("scale", &["add", "batchnorm", "mul"]),
@@ -483,6 +485,8 @@ mod tests {
             ("Max", "Maximum"),
             ("GlobalAveragePool", "aten::adaptive_avg_pool2d"),
             ("GlobalAveragePool", "aten::mean"),
+            ("GlobalAveragePool", "ReduceMeanD"),
+            ("Gelu", "FastGelu"),
             ("ConvTranspose", "Conv2DBackpropInputD"),
             ("Conv", "ConvInt8"),
         ] {

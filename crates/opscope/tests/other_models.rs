@@ -565,6 +565,48 @@ fn a_gelu_that_an_engine_numbered_is_the_nodes_that_compute_it_in_the_model() {
 }
 
 #[test]
+fn a_gelu_by_the_hyperbolic_tangent_is_the_nodes_that_compute_it_whatever_ran_between() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = om();
+    let nodes = [
+        Node::placeholder("x", &[4, 8]),
+        Node::constant("three", &[1], 3.0),
+        Node::constant("little", &[1], 0.044715),
+        Node::constant("root", &[1], 0.797_884_6),
+        Node::constant("one", &[1], 1.0),
+        Node::constant("half", &[1], 0.5),
+        Node::new("cube", "Pow", &["x", "three"]),
+        Node::new("scaled", "Mul", &["cube", "little"]),
+        Node::new("sum", "AddV2", &["x", "scaled"]),
+        Node::new("bent", "Mul", &["sum", "root"]),
+        Node::new("tanh", "Tanh", &["bent"]),
+        Node::new("plus", "AddV2", &["tanh", "one"]),
+        Node::new("halved", "Mul", &["x", "half"]),
+        Node::new("gelu", "Mul", &["halved", "plus"]),
+    ];
+    place.write("net.pb", graph(&nodes));
+    let apart = [
+        ("cube", "Pow"),
+        ("scaled", "Mul"),
+        ("sum", "AddV2"),
+        ("bent", "Mul"),
+        ("tanh", "Tanh"),
+        ("another", "Relu"),
+        ("plus", "AddV2"),
+        ("halved", "Mul"),
+        ("gelu", "Mul"),
+    ];
+    place.write("op_summary_apart.csv", op_summary(&apart));
+    place.write("op_summary_fused.csv", op_summary(&[("GPT2Gelu", "FastGelu")]));
+    let with = ["--model-a", "net.pb", "--model-b", "net.pb"];
+    let files = ["compare", "op_summary_apart.csv", "op_summary_fused.csv"];
+    let text = place.done(&[&files[..], &with].concat()).stdout;
+    assert!(text.contains("Pow + Mul + AddV2 + Mul + Tanh + AddV2 + Mul + Mul became FastGelu"), "{text}");
+    let without = place.done(&files).stdout;
+    assert!(without.contains("FastGelu appeared"), "{without}");
+}
+
+#[test]
 fn an_operator_that_only_stored_values_reach_is_none_that_computes_activations() {
     use opscope_testing::tensorflow::{Node, graph};
     let place = om();

@@ -6,7 +6,7 @@
 //!    as timelines of Ascend have none, those of the same name. Where few names are in both, only
 //!    operators whose shapes don't contradict: engines number operators through, so that a name may
 //!    stand for another operator in each profile. Then fused ones that are named by a node, with that and its like (see
-//!    `fused_names`).
+//!    `fused_names`), and those that one side has written out (see `written_out`).
 //! 3. Operators behind a matched one, of which the other side has nothing more, were merged into it when
 //!    operators of their kind are fused into their predecessor, and neither shapes nor the model that ran
 //!    contradict (see `absorb`). Changes of layout between them don't part them.
@@ -14,7 +14,7 @@
 //!    `scopes`).
 //! 5. The rest is matched by type in the order in which it ran, first with those that have outputs of the same shapes.
 //!    Where no profile tells shapes, these are the sizes in both models that ran, and weights of the same size go before.
-//!    None is matched so that is known to be another node of both models or to compute constants alone, that lies in
+//!    A mean over an image may be a pool. None is matched so that is known to be another node of both models or to compute constants alone, that lies in
 //!    another scope of both profiles, or that other operators feed, nor, where most has a counterpart by then, one whose
 //!    shapes contradict.
 //! 6. Copies between layouts are matched where those between which they stand are.
@@ -33,6 +33,7 @@ use super::scopes::Scopes;
 use super::side::{Row, Side};
 use super::sources::Sources;
 use super::texts::{KindId, TextId, Texts, Which, of_any_group};
+use super::written_out::by_parts;
 use crate::elements::{agree_when_filled_up, inputs_contradict, shapes_agree};
 use crate::kind::{are_pools_alike, may_run_as};
 
@@ -136,6 +137,17 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     };
     by_name(&entries, texts.count(), &mut are_alike, &mut groups);
     by_fused_name([a, b], &mut groups);
+    let scopes = Scopes::of([a, b]);
+    // Both are known, and nothing before has joined them: they are different nodes.
+    let may_be_one = |before: usize, after: usize| {
+        let (one, other) = (&entries.before[before], &entries.after[after]);
+        let are_others = one.is_known && other.is_known || scopes.contradict(before, after);
+        !are_others && one.is_of_constants == other.is_of_constants
+    };
+    let before_parts = groups.count;
+    let fit_of = |before: usize, after: usize| fit([a, b], &entries, before, after);
+    by_parts(&entries, kinds, &fates, may_be_one, fit_of, &mut groups);
+    let fits_of_parts = fits([a, b], &entries, &groups, before_parts);
     let sources = [(a, names[0]), (b, names[1])].map(|(side, names)| Sources::of_side(side, names));
     let fate = |side: usize, place: usize| fates[entries.of(side)[place].kind.index()];
     join_feeding([a, b], &sources, fate, &mut groups);
@@ -148,13 +160,6 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     let pool_of = |side: usize, entry: &Entry, told: usize| {
         let (is_told, is_untold) = pools[entry.kind.index()];
         (if side == told { is_told } else { is_untold }).then_some(())
-    };
-    let scopes = Scopes::of([a, b]);
-    // Both are known, and nothing before has joined them: they are different nodes.
-    let may_be_one = |before: usize, after: usize| {
-        let (one, other) = (&entries.before[before], &entries.after[after]);
-        let are_others = one.is_known && other.is_known || scopes.contradict(before, after);
-        !are_others && one.is_of_constants == other.is_of_constants
     };
     let may_be_of_scope = |before: usize, after: usize| {
         are_alike(entries.before[before].kind, entries.after[after].kind) && may_be_one(before, after)
@@ -194,10 +199,31 @@ pub(super) fn align<'t>(a: &Side<'t>, b: &Side<'t>, names: [&'t NodeNames; 2]) -
     for told in 0..2 {
         by_order(&entries, |side, entry| pool_of(side, entry, told), may_pair, &mut groups);
     }
+    let means: Vec<(bool, bool)> = kinds.iter().map(|kind| is_mean_of_image(kind)).collect();
+    for pool in 0..2 {
+        let mean_of = |side: usize, entry: &Entry| {
+            let (is_pool, is_mean) = means[entry.kind.index()];
+            (if side == pool { is_pool } else { is_mean }).then_some(())
+        };
+        // Without shapes a mean may be one over anything, unless there are as many of them.
+        let left = [0, 1].map(|side| {
+            let of_side = entries.of(side).iter().zip(groups.of(side));
+            of_side.filter(|(entry, group)| group.is_none() && mean_of(side, entry).is_some()).count()
+        });
+        let may_be_mean = |before: usize, after: usize| {
+            may_be_one(before, after)
+                && fit([a, b], &entries, before, after).unwrap_or(left[0] == left[1])
+                && !do_inputs_contradict([a, b], before, after)
+        };
+        by_order(&entries, mean_of, may_be_mean, &mut groups);
+    }
     let (mut agreeing, mut contradicting) = (vec![true; of_equal_shapes], vec![false; of_equal_shapes]);
     for fit in fits([a, b], &entries, &groups, of_equal_shapes) {
         agreeing.push(fit == Some(true));
         contradicting.push(fit == Some(false));
+    }
+    for (group, fit) in (before_parts..).zip(fits_of_parts) {
+        (agreeing[group], contradicting[group]) = (fit == Some(true), fit == Some(false));
     }
     by_neighbours(&entries, |entry| is_copy[entry.kind.index()], &mut groups);
     agreeing.resize(groups.count, false);
@@ -286,7 +312,8 @@ fn take_sizes_of_models([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries:
         return;
     }
     entries.are_of_models = true;
-    let mut numbers: HashMap<&[u64], u32> = HashMap::new();
+    // Dimensions of 1 come and go with the layout, as in profiles that tell shapes.
+    let mut numbers: HashMap<Vec<u64>, u32> = HashMap::new();
     for (side, names, entries) in [(a, names[0], &mut entries.before), (b, names[1], &mut entries.after)] {
         for (row, entry) in side.rows.iter().zip(entries) {
             let name = side.trace.strings.get(row.name);
@@ -294,7 +321,8 @@ fn take_sizes_of_models([a, b]: [&Side<'_>; 2], names: [&NodeNames; 2], entries:
                 continue;
             };
             let next = numbers.len() as u32;
-            entry.shapes = Some(*numbers.entry(&last.sizes).or_insert(next));
+            let sizes = last.sizes.iter().copied().filter(|size| *size != 1).collect();
+            entry.shapes = Some(*numbers.entry(sizes).or_insert(next));
             entry.weights = names.of_operator(name).map(|node| node.weights).max().unwrap_or(0);
         }
     }
@@ -499,6 +527,13 @@ fn has_names_in_common(entries: &Entries, texts: usize) -> bool {
 /// Whether a kind is of pools that tell which they are, and whether it is of those that don't.
 fn is_pool(kind: &str) -> (bool, bool) {
     (are_pools_alike(kind, "pool"), are_pools_alike(kind, "maxpool"))
+}
+
+/// Whether a kind is of pools over a whole image, and whether it is of means, over whichever dimensions, or of pools over
+/// a part of one, which may be all of it.
+fn is_mean_of_image(kind: &str) -> (bool, bool) {
+    const MEANS: [&str; 4] = ["averagepool", "mean", "reducemean", "reducemeand"];
+    (kind == "globalaveragepool", MEANS.contains(&kind))
 }
 
 /// So many operators of one side are looked at for one of the other: those of a hostile file may all be refused.

@@ -25,6 +25,7 @@ mod spans;
 mod texts;
 mod totals;
 mod waterfall;
+mod written_out;
 
 use std::sync::LazyLock;
 

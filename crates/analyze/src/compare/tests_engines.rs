@@ -271,3 +271,102 @@ fn names_of_tensorflow_lites_operators_tell_the_nodes_that_they_are_joined_of() 
     fused.run.format = Some(ProfileFormat::OpenVino);
     assert_eq!(Comparison::of(&apart, &fused).agreeing, (0.0, 0.0));
 }
+
+/// Operators by type and microseconds, each named by its place.
+fn in_a_row(types: &[(&str, i64)]) -> opscope_trace::Trace {
+    let names: Vec<String> = (0..types.len()).map(|place| format!("{}_{place}", types.len())).collect();
+    let rows: Vec<_> =
+        types.iter().zip(&names).map(|((op_type, micros), name)| (&**name, *op_type, "", *micros)).collect();
+    profile(&rows)
+}
+
+#[test]
+fn operators_that_one_side_has_written_out_are_the_one_of_the_other() {
+    let softmax = [("ReduceMax", 4), ("Sub", 3), ("Exp", 6), ("ReduceSum", 4), ("RealDiv", 5)];
+    let gelu =
+        [("Pow", 9), ("Mul", 2), ("Add", 2), ("Mul", 2), ("Tanh", 7), ("Add", 2), ("Mul", 2), ("Mul", 2)];
+    // Half of x is taken early, and the power is two products.
+    let other_gelu = [
+        ("Mul", 2),
+        ("Mul", 4),
+        ("Mul", 5),
+        ("Mul", 2),
+        ("Add", 2),
+        ("Mul", 2),
+        ("Tanh", 7),
+        ("Add", 2),
+        ("Mul", 2),
+    ];
+    let by_erf = [("Div", 5), ("Erf", 9), ("Add", 5), ("Mul", 5), ("Mul", 4)];
+    let sum = [("Add", 4), ("LayerNormalization", 6)];
+    for (parts, whole) in [
+        (&softmax[..], "Softmax"),
+        (&gelu, "FastGelu"),
+        (&other_gelu, "Gelu"),
+        (&by_erf, "GELU"),
+        (&sum, "SkipLayerNormalization"),
+    ] {
+        let around = |inner: &[(&'static str, i64)]| {
+            let layer = [&[("MatMul", 50), ("Add", 1)], inner, &[("Conv", 30)]].concat();
+            in_a_row(&layer.repeat(2))
+        };
+        let time: i64 = parts.iter().map(|(_, micros)| micros).sum();
+        let (apart, one) = (around(parts), around(&[(whole, time - 3)]));
+        let types: Vec<&str> = parts.iter().map(|(op_type, _)| *op_type).collect();
+        let told = |from: &str, to: &str, delta: i64| format!("{from} became {to} {delta}");
+        let there = Comparison::of(&apart, &one);
+        let expected = told(&types.join(" + "), whole, -3);
+        assert_eq!(stories(&there)[..2], [&*expected, &*expected], "{:?}", stories(&there));
+        assert_eq!(there.matched, (1.0, 1.0));
+        let back = Comparison::of(&one, &apart);
+        let expected = told(whole, &types.join(" + "), 3);
+        assert_eq!(stories(&back)[..2], [&*expected, &*expected], "{:?}", stories(&back));
+    }
+}
+
+#[test]
+fn of_fewer_operators_than_the_other_side_has_written_out_none_is_chosen() {
+    let parts = [("ReduceMax", 4), ("Sub", 3), ("Exp", 6), ("ReduceSum", 4), ("Div", 5)];
+    let apart = in_a_row(&parts.repeat(2));
+    let found = |types: &[(&str, i64)]| stories(&Comparison::of(&apart, &in_a_row(types)));
+    assert!(found(&[("Softmax", 9)]).contains(&"Softmax appeared 9".to_owned()));
+    // One that both have as one counts as well.
+    let mixed = in_a_row(&[&parts[..], &[("Softmax", 8)]].concat());
+    let found = stories(&Comparison::of(&mixed, &in_a_row(&[("Softmax", 9), ("Softmax", 9)])));
+    let expected = ["ReduceMax + Sub + Exp + ReduceSum + Div became Softmax -13", "Softmax slower 1"];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn operators_that_were_written_out_have_no_counterpart_of_another_size() {
+    let row = |name, op_type, size: i64| (name, op_type, [1, 1, size, 9], 5);
+    let parts = |name, size: i64| {
+        ["ReduceMax", "Sub", "Exp", "ReduceSum", "Div"].map(|op_type| row(name, op_type, size)).to_vec()
+    };
+    let apart = shaped_profile(&[parts("a", 32), parts("b", 64)].concat());
+    let of_sizes = |first, second| {
+        let whole = [row("s1", "Softmax", first), row("s2", "Softmax", second)];
+        stories(&Comparison::of(&apart, &shaped_profile(&whole)))
+    };
+    let joined = |found: &[String]| found.iter().filter(|story| story.contains("became Softmax")).count();
+    assert_eq!(joined(&of_sizes(32, 64)), 2);
+    assert_eq!(joined(&of_sizes(32, 77)), 1);
+    assert_eq!(joined(&of_sizes(48, 96)), 2, "the whole network is of another size");
+}
+
+#[test]
+fn a_mean_over_an_image_is_a_pool_of_another_engine() {
+    let pool = [("Conv", 50), ("GlobalAveragePool", 8), ("Gemm", 20)];
+    for mean in ["ReduceMeanD", "Mean", "MEAN", "ReduceMean", "AvgPool"] {
+        let other = in_a_row(&[("Conv2D", 50), (mean, 9), ("MatMul", 20), ("Cast", 1)]);
+        let found = stories(&Comparison::of(&in_a_row(&pool), &other));
+        assert!(found.contains(&"GlobalAveragePool slower 1".to_owned()), "{found:?}");
+    }
+    let of_two = in_a_row(&[("Conv2D", 50), ("Mean", 9), ("Sub", 2), ("Mean", 9), ("MatMul", 20)]);
+    let found = stories(&Comparison::of(&in_a_row(&pool), &of_two));
+    assert!(found.contains(&"GlobalAveragePool vanished -8".to_owned()), "either may be it: {found:?}");
+    let pool = shaped_profile(&[("p", "GlobalAveragePool", [1, 512, 1, 1], 8)]);
+    let matched = |shape| Comparison::of(&pool, &shaped_profile(&[("m", "Mean", shape, 8)])).matched;
+    assert_eq!(matched([1, 1, 1, 512]), (1.0, 1.0), "in another layout");
+    assert_eq!(matched([1, 49, 1, 1]), (0.0, 0.0), "over other dimensions");
+}

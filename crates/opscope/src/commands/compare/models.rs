@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_advise::{gelus, nodes_behind};
+use opscope_advise::{gelus, nodes_behind, normalised_sums, tanh_gelus};
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, nodes_joined, operator_kind};
 use opscope_model::{Bindings, Graph, Model, ModelKind, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
@@ -198,33 +198,56 @@ fn names_told(named: Option<&Named<'_>>, profile: &Trace) -> NodeNames {
             names.made_of.insert(name.to_owned(), nodes);
         }
     }
-    tell_gelus(named, profile, &mut names);
+    NUMBERED.iter().for_each(|numbered| numbered.tell(named, profile, &mut names));
     names
 }
 
-/// Finds the nodes of the GELUs that ONNX Runtime fused and numbered through (`Gelu`, `Gelu_token_66`): where the model
-/// has as many of them, they ran in its order.
-fn tell_gelus(named: &Named<'_>, profile: &Trace, names: &mut NodeNames) {
-    let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
-    for (_, row) in profile.operators.iter() {
-        let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
-        let is_numbered = name == "Gelu" || name.starts_with("Gelu_token_");
-        let is_told = names.made_of.contains_key(name)
-            || names.nodes.contains_key(name)
-            || !profile.names.get(row.origins).is_empty();
-        if op_type == "Gelu" && is_numbered && !is_told && seen.insert(name) {
-            numbered.push(name);
+/// Operators that ONNX Runtime fused and numbered through (`Gelu`, `Gelu_token_66`).
+struct Numbered {
+    op_type: &'static str,
+    /// The names of the first ones.
+    names: &'static [&'static str],
+    /// The nodes of all that a model has, in its order.
+    of_model: fn(&Model) -> Vec<Vec<&str>>,
+}
+
+const NUMBERED: [Numbered; 3] = [
+    Numbered { op_type: "Gelu", names: &["Gelu"], of_model: gelus },
+    Numbered { op_type: "FastGelu", names: &["FastGelu", "GPT2Gelu"], of_model: tanh_gelus },
+    Numbered {
+        op_type: "SkipLayerNormalization",
+        names: &["SkipLayerNormalization"],
+        of_model: normalised_sums,
+    },
+];
+
+impl Numbered {
+    /// Finds the nodes of the operators: where the model has as many of them, they ran in its order.
+    fn tell(&self, named: &Named<'_>, profile: &Trace, names: &mut NodeNames) {
+        let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
+        for (_, row) in profile.operators.iter() {
+            let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
+            let is_numbered = |first: &&str| {
+                name.strip_prefix(*first).is_some_and(|rest| rest.is_empty() || rest.starts_with("_token_"))
+            };
+            let is_told = names.made_of.contains_key(name)
+                || names.nodes.contains_key(name)
+                || !profile.names.get(row.origins).is_empty();
+            let is_one = op_type == self.op_type && self.names.iter().any(is_numbered);
+            if is_one && !is_told && seen.insert(name) {
+                numbered.push(name);
+            }
         }
-    }
-    let model = named.model;
-    let known = if numbered.is_empty() { Vec::new() } else { gelus(model) };
-    if known.len() != numbered.len() {
-        return;
-    }
-    for (name, nodes) in numbered.into_iter().zip(known) {
-        let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
-        let nodes = ids.flat_map(|node| named.names_of(node.id)).map(str::to_owned).collect();
-        names.made_of.insert(name.to_owned(), nodes);
+        let model = named.model;
+        let known = if numbered.is_empty() { Vec::new() } else { (self.of_model)(model) };
+        if known.len() != numbered.len() {
+            return;
+        }
+        for (name, nodes) in numbered.into_iter().zip(known) {
+            let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
+            let nodes = ids.flat_map(|node| named.names_of(node.id)).map(str::to_owned).collect();
+            names.made_of.insert(name.to_owned(), nodes);
+        }
     }
 }
 
