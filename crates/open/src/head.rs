@@ -1,6 +1,6 @@
-//! The beginning of a file, as much of it as tells the format: mostly little, and of a file that was named itself more
-//! where the first record alone is longer than that, or where no format knows a text by the little: a log may stand above
-//! a table.
+//! The beginning of a file, as much of it as tells the format: mostly little, and of a file that was named itself, or in
+//! whose folder no format knows anything, more where the first record alone is longer than that, or where no format knows
+//! a text by the little: a log may stand above a table.
 
 use std::io;
 use std::path::Path;

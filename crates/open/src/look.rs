@@ -44,11 +44,16 @@ impl Look {
         Self::with(path, head::read_little, stop.clone())
     }
 
-    /// The most that is looked at of a text that was named, if that is more than was looked at.
+    /// The most that is looked at of a text, if that is more than was looked at.
     pub fn further(&self) -> Option<Self> {
-        let is_more = self.path.is_file() && head::is_little(&self.bytes) && !self.bytes.contains(&0);
+        let is_more = self.path.is_file() && self.is_begin_of_text();
         let further = || Self::with(&self.path, head::read_most, self.stop.clone()).ok();
         is_more.then(further).flatten().filter(|look| look.bytes.len() > self.bytes.len())
+    }
+
+    /// Whether it is a text, of which more may be there than the little that was looked at.
+    pub fn is_begin_of_text(&self) -> bool {
+        head::is_little(&self.bytes) && !self.bytes.contains(&0)
     }
 
     fn with(

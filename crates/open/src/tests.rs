@@ -464,10 +464,27 @@ fn a_profile_below_a_folder_is_found_and_several_are_named() {
 }
 
 #[test]
-fn a_long_first_record_is_read_only_of_a_file_that_was_named() {
-    let stacks = OneFile::new(format!("main;{} 5\nmain;x 3\n", "a".repeat(400_000)).as_bytes());
-    open(&stacks.path).unwrap();
-    assert!(matches!(open(stacks.path.parent().unwrap()), Err(OpenError::Ascend(_))));
+fn a_profile_that_is_known_by_more_than_a_little_is_found_in_a_folder_that_has_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stacks.txt");
+    let stacks = format!("main;{} 5\nmain;x 3\n", "a".repeat(400_000));
+    std::fs::write(&path, &stacks).unwrap();
+    open(&path).unwrap();
+    open(folder.path()).unwrap();
+    // Beside a profile that is known at once, nothing more is looked at.
+    std::fs::write(folder.path().join("0.json"), TIMELINE).unwrap();
+    assert_eq!(Source::at(folder.path()).unwrap().open(&()).unwrap().place, folder.path().join("0.json"));
+    std::fs::remove_file(folder.path().join("0.json")).unwrap();
+    // Of too many long texts some aren't looked at, which is told.
+    for number in 0..16 {
+        std::fs::write(folder.path().join(format!("{number:02}.log")), "of no profile\n".repeat(30_000))
+            .unwrap();
+    }
+    assert!(matches!(open(folder.path()), Err(OpenError::NotAllSeen { .. })));
+    std::fs::remove_file(folder.path().join("00.log")).unwrap();
+    assert_eq!(Source::at(folder.path()).unwrap().open(&()).unwrap().place, path);
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(open(folder.path()), Err(OpenError::Ascend(_))));
 }
 
 #[test]

@@ -21,6 +21,9 @@ const MOST_FOLDERS: usize = 256;
 /// How many files are looked at in one search, of all folders together.
 const MOST_FILES: usize = 2_000;
 
+/// How many texts are looked at further than at their beginnings in one search, each as far as one that was named.
+const MOST_TEXTS: usize = 16;
+
 /// The profiles in a folder of no known format.
 pub(crate) enum Within {
     Nothing,
@@ -49,6 +52,9 @@ pub(crate) fn within(look: &Look, stop: &Stop) -> Within {
     if search.found.is_empty() && is_plain {
         search.look_below(&look.path);
     }
+    if search.found.is_empty() {
+        search.look_further();
+    }
     let is_known = !is_plain || look.looks_like() != PLAIN_FOLDER;
     let Search { mut found, is_all, .. } = search;
     match found.len() {
@@ -66,6 +72,8 @@ pub(crate) fn within(look: &Look, stop: &Stop) -> Within {
 struct Search<'s> {
     stop: &'s Stop,
     found: Vec<PathBuf>,
+    /// Texts that no format knows by their beginnings, and that go on.
+    texts: Vec<PathBuf>,
     files_left: usize,
     folders_left: usize,
     /// Whether the budget allowed to look at everything.
@@ -75,15 +83,35 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn new(stop: &'s Stop) -> Self {
         let (files_left, folders_left) = (MOST_FILES, MOST_FOLDERS);
-        Self { stop, found: Vec::new(), files_left, folders_left, is_all: true }
+        Self { stop, found: Vec::new(), texts: Vec::new(), files_left, folders_left, is_all: true }
     }
 
     /// Looks at the files of a folder.
     fn look_in(&mut self, folder: &Path) {
-        let is = |file: &Look| format_of(file).is_some_and(is_profile);
+        let texts = &mut self.texts;
+        let is = |file: &Look| {
+            let format = format_of(file);
+            if format.is_none() && file.is_begin_of_text() {
+                texts.push(file.path.clone());
+            }
+            format.is_some_and(is_profile)
+        };
         let files = files_of(folder, self.stop, &mut self.files_left, is);
         self.found.extend(files.found);
         self.is_all &= files.is_all;
+    }
+
+    /// Looks at more of the texts that no format knows by their beginnings: a log may stand above a table.
+    fn look_further(&mut self) {
+        self.is_all &= self.texts.len() <= MOST_TEXTS;
+        for path in self.texts.iter().take(MOST_TEXTS) {
+            if self.stop.is_wanted() {
+                break;
+            }
+            if Source::at(path).is_ok_and(|source| source.format().is_some_and(is_profile)) {
+                self.found.push(path.clone());
+            }
+        }
     }
 
     /// Looks below a folder that has no profile itself: at folders that are one whole, or else their files. Links

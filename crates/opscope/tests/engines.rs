@@ -703,6 +703,9 @@ fn a_long_log_above_a_table_hides_it_only_beyond_what_is_looked_at() {
     assert_eq!(time_and_losses(&place, "table.txt").0, 4_000_000.0);
     place.write("lite.txt", format!("{log}{TFLITE}"));
     assert_eq!(time_and_losses(&place, "lite.txt").0, 4_000_000.0);
+    fs::create_dir_all(place.path("runs/monday")).unwrap();
+    place.write("runs/monday/lite.txt", format!("{log}{TFLITE}"));
+    assert_eq!(time_and_losses(&place, "runs").0, 4_000_000.0, "in a folder as well");
     place.write("long.txt", format!("{}{PYTORCH}", log.repeat(30)));
     place.fails(1, &["text (opscope looked at the first 16 MiB of it", "cut off"], &["analyze", "long.txt"]);
 }

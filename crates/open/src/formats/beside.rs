@@ -29,7 +29,12 @@ pub(crate) fn files_in(folder: &Path, stop: &Stop, is: impl Fn(&Look) -> bool) -
 
 /// The plain files of a folder that are of a kind, of no more than are `left` to look at, until `stop` is wanted. Links
 /// and pipes are passed over.
-pub(crate) fn files_of(folder: &Path, stop: &Stop, left: &mut usize, is: impl Fn(&Look) -> bool) -> Files {
+pub(crate) fn files_of(
+    folder: &Path,
+    stop: &Stop,
+    left: &mut usize,
+    mut is: impl FnMut(&Look) -> bool,
+) -> Files {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut found: Vec<PathBuf> = plain.map(|entry| entry.path()).collect();
