@@ -30,8 +30,11 @@ const HEADER: usize = 256;
 const SEVERAL: u32 = 0x2000_0000;
 
 /// More tables and partitions than any file has.
-const MOST_MODELS: u32 = 1024;
+const MOST_MODELS: u64 = 1024;
 const MOST_PARTITIONS: u32 = 4096;
+
+/// The bytes of the smallest table, which has one partition.
+const LEAST_TABLE: u64 = 16;
 
 /// The kind of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +90,7 @@ pub(super) struct Header {
     pub size: usize,
     pub name: String,
     pub ir_version: u32,
+    /// How many models the file has, as far as their tables are there: a damaged header may claim any number.
     pub model_count: u32,
     pub platform: String,
 }
@@ -141,26 +145,44 @@ impl<'b> Container<'b> {
             size,
             name: text_at(bytes, 84, 32),
             ir_version: number(152),
-            model_count: if several { number(156).clamp(1, MOST_MODELS) } else { 1 },
+            model_count: 1,
             platform: text_at(bytes, if several { 160 } else { 156 }, 20),
         };
-        let is_wide = u64_at(bytes, 184).is_some_and(|length| length != 0);
+        let stated_length = u64_at(bytes, 184).filter(|length| *length != 0);
+        let is_wide = stated_length.is_some();
         let mut container = Self { header, partitions: Vec::new(), losses: Vec::new() };
+        let mut stated = if several { number(156).max(1) } else { 1 };
+        // A file that is cut off had room for what its length says.
+        let length = stated_length.unwrap_or(number(76).into()).max(bytes.len() as u64);
+        if u64::from(stated) > (length / LEAST_TABLE).min(MOST_MODELS) {
+            container.losses.push(format!(
+                "the header is damaged: it claims {stated} models, for which the file has no room"
+            ));
+            stated = 1;
+        }
         let mut position = size;
-        for model in 0..container.header.model_count {
+        for model in 0..stated {
             match table(bytes, position, is_wide).or_else(|first| {
                 // Which of both forms a file has is decided by a field that older writers left unset.
                 table(bytes, position, !is_wide).map_err(|_| first)
             }) {
                 Ok(found) => position = container.add(bytes, found),
                 Err(error) if model == 0 => return Err(error),
+                Err(_) if position >= bytes.len() && container.losses.is_empty() => {
+                    container.losses.push(format!(
+                        "the header is damaged: it claims {stated} models, and the file ends behind {model}"
+                    ));
+                    break;
+                }
                 Err(error) => {
-                    container
-                        .losses
-                        .push(format!("model {} of the file could not be read: {error}", model + 1));
+                    container.losses.push(format!(
+                        "model {} of {stated} that the header states could not be read: {error}",
+                        model + 1
+                    ));
                     break;
                 }
             }
+            container.header.model_count = model + 1;
         }
         Ok(container)
     }

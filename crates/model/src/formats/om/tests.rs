@@ -189,6 +189,39 @@ fn numbers_that_cannot_be_are_refused_with_their_place() {
 }
 
 #[test]
+fn a_number_of_models_for_which_the_file_has_no_room_is_damage_of_the_header() {
+    let with_count = |count: u32, further: &[u8]| {
+        let mut bytes = small(Form::New);
+        bytes[156..160].copy_from_slice(&count.to_le_bytes());
+        bytes.extend(further);
+        let provenance = load(bytes).unwrap().provenance().clone();
+        let fact = provenance.stated.iter().find(|fact| fact.key == "models").map(|it| it.value.clone());
+        (fact, provenance.losses)
+    };
+    for count in [u32::MAX, 1025] {
+        let expected =
+            format!("the header is damaged: it claims {count} models, for which the file has no room");
+        assert_eq!(with_count(count, &[]), (None, vec![expected]));
+    }
+    let expected = "the header is damaged: it claims 9 models, and the file ends behind 1";
+    assert_eq!(with_count(9, &[]), (None, vec![expected.to_owned()]));
+    // A second model as a table and its content, behind which a third one is damaged.
+    let second = contained(Form::New, &[(1, b"weights")])[256..].to_vec();
+    let (fact, losses) = with_count(2, &second);
+    assert_eq!(fact, Some(StatedValue::Count(2)));
+    assert_eq!(losses, ["the file has 2 models, of which the first is read"]);
+    let (fact, losses) = with_count(3, &[&second[..], &[0xff; 64]].concat());
+    assert_eq!(fact, Some(StatedValue::Count(2)));
+    assert!(losses[0].starts_with("model 3 of 3 that the header states could not be read"), "{losses:?}");
+    // Of a file that is cut off nothing tells how many there were.
+    let mut bytes = small(Form::New);
+    bytes[156..160].copy_from_slice(&4_u32.to_le_bytes());
+    bytes.truncate(bytes.len() - 100);
+    let losses = load(bytes).unwrap().provenance().losses.clone();
+    assert!(losses.iter().any(|loss| loss.starts_with("model 2 of 4 that the header states")), "{losses:?}");
+}
+
+#[test]
 fn operators_in_a_circle_are_told_by_their_names() {
     let tensor = || Tensor::plain(&[1]);
     let operators = vec![
