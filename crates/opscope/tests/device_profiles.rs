@@ -517,3 +517,39 @@ fn what_a_function_called_is_told_as_a_share_of_each_event() {
     let chinese = place.done(&[&arguments[..], &["--lang", "zh"]].concat()).stdout;
     assert!(chinese.contains("按事件：") && !chinese.contains("of each event"), "{chinese}");
 }
+
+#[test]
+fn modules_of_several_devices_of_jax_lie_within_one_another_on_each() {
+    use opscope_testing::protobuf::Message;
+    let place = Place::new();
+    let event = |kind: i64, offset: i64, duration: i64| {
+        Message::new().int(1, kind).int(2, offset * 1_000_000).int(3, duration * 1_000_000)
+    };
+    // The second device begins 5 µs later.
+    let plane = |number: i64| {
+        let line = |name: &str, events: &[Message]| {
+            let line = Message::new().int(1, 1).bytes(2, name).int(3, 5_000 * number);
+            events.iter().fold(line, |line, event| line.message(4, event))
+        };
+        let lines =
+            [line("XLA Modules", &[event(1, 0, 50), event(2, 10, 20)]), line("XLA Ops", &[event(3, 12, 10)])];
+        let plane = Message::new().bytes(2, format!("/device:TPU:{number}"));
+        let plane = lines.iter().fold(plane, |plane, line| plane.message(3, line));
+        ["jit_train", "jit_inner", "fusion"].iter().zip(1..).fold(plane, |plane, (name, kind)| {
+            let about = Message::new().int(1, kind).bytes(2, name);
+            plane.message(4, &Message::new().int(1, kind).message(2, &about))
+        })
+    };
+    let space = Message::new().message(1, &plane(0)).message(1, &plane(1));
+    place.write("run.xplane.pb", space.0);
+    let answer = place.done(&["analyze", "run.xplane.pb", "--json"]).json();
+    let rows = answer["ranges"]["rows"].as_array().expect("ranges");
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (row["name"].as_str(), row["depth"].as_u64(), row["count"].as_u64(), row["own_ns"].as_i64())
+        })
+        .collect();
+    let of = |name, depth, own| (Some(name), Some(depth), Some(2), Some(own));
+    assert_eq!(told, [of("jit_train", 0, 60_000), of("jit_inner", 1, 40_000)], "{answer}");
+}

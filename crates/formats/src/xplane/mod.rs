@@ -13,7 +13,7 @@
 //! | | `XLA TraceMe` | tasks that wait |
 //! | `/device:GPU:*` | `Stream #*` | kernels and copies; the operators that they name; `correlation_id` ties them to calls |
 //! | all devices | `Steps` | inferences |
-//! | | `XLA Modules`, others | ranges without a thread |
+//! | | `XLA Modules`, others | ranges, of several devices those of each line on a thread of their own, else without one |
 //! | `/host:CUPTI` | threads | calls of CUDA |
 //! | `/host:*` | threads | calls of the framework; where no device was recorded, operators that name their HLO are tasks, and those that TensorFlow's executor runs (`path/name:Type` on `tf_*`) |
 //!

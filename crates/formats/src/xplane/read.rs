@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use opscope_protobuf::{Fault, Fields, Value as FieldValue};
 use opscope_trace::{
     ApiCall, ApiLevel, DeviceId, DeviceKind, ExecutionUnit, Iteration, LossKind, Nanoseconds, Operator,
-    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
+    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, Thread, ThreadId, Trace,
 };
 use serde_json::{Map, Value};
 
@@ -103,6 +103,8 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     reader.has_device = planes
         .iter()
         .any(|plane| matches!(role(plane), Role::Device(..)) && plane.lines.iter().any(Line::has_events));
+    let devices = planes.iter().map(role).filter(|role| matches!(role, Role::Device(..)));
+    reader.has_several_devices = devices.count() > 1;
     reader.find_zero(&planes);
     for plane in &planes {
         if stop.is_wanted() {
@@ -167,6 +169,8 @@ struct Reader {
     /// The steps that the program marked, each with the thread that did.
     marked_steps: Vec<(ThreadId, Iteration)>,
     has_device: bool,
+    /// Whether there are several, so that ranges lie within one another by their lines alone.
+    has_several_devices: bool,
     zero: i64,
     operators: HashMap<OperatorKey, OperatorId>,
     /// The operators of the kinds of events of the present plane, as far as events were met.
@@ -291,8 +295,8 @@ impl Reader {
                     self.steps(plane, line);
                 }
                 Content::Repeated => self.repeated += line.events().count() as u64,
-                // Threads have those.
-                Content::Executed | Content::Ranges => self.ranges(plane, line, None),
+                // Threads have those that are executed.
+                Content::Executed | Content::Ranges => self.ranges(plane, line),
             }
         }
     }
@@ -412,13 +416,29 @@ impl Reader {
         });
     }
 
-    fn ranges<'a>(&mut self, plane: &Plane<'a>, line: &Line<'a>, thread: Option<ThreadId>) {
+    fn ranges<'a>(&mut self, plane: &Plane<'a>, line: &Line<'a>) {
+        let thread = self.thread_of_ranges(plane, line);
         let domain = if line.name.is_empty() { None } else { Some(self.text(line.name)) };
         self.each_event(plane, line, |reader, Occurrence { kind, start, duration, .. }| {
             let name = reader.text(plane.kinds.get(kind).shown());
             let kind = if duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
             reader.trace.ranges.push(Range { thread, kind, name, domain, start, duration });
         });
+    }
+
+    /// The thread that stands for a line of ranges: of several devices, one for each. Ranges of one device lie within one
+    /// another whatever lines they are on.
+    fn thread_of_ranges(&mut self, plane: &Plane<'_>, line: &Line<'_>) -> Option<ThreadId> {
+        /// Behind the numbers that a system gives threads.
+        const FIRST: u64 = 1 << 32;
+        if !self.has_several_devices || !line.has_events() {
+            return None;
+        }
+        let process = self.places.process(&mut self.trace, 0);
+        let [plane, line] = [plane.name, line.name].map(String::from_utf8_lossy);
+        let name = self.trace.strings.intern(format!("{plane} {line}").trim_end());
+        let tid = FIRST + self.trace.threads.len() as u64;
+        Some(self.trace.threads.push(Thread { process, tid, name }))
     }
 
     /// The threads of the host.
@@ -477,7 +497,7 @@ impl Reader {
     /// Planes of other kinds: their lines are ranges.
     fn other(&mut self, plane: &Plane<'_>) {
         for line in &plane.lines {
-            self.ranges(plane, line, None);
+            self.ranges(plane, line);
         }
     }
 }

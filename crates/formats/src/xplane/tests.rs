@@ -235,6 +235,30 @@ fn a_tpus_operators_waits_and_copies_are_told_apart_by_their_lines() {
 }
 
 #[test]
+fn ranges_of_several_devices_are_on_a_thread_for_each_line() {
+    let device = |number: u32| {
+        plane(&format!("/device:TPU:{number}"), &[], &["jit_f", "jit_g"], |row| {
+            line(row, 1, "XLA Modules", 0, &[(1, 0, 50_000, &[]), (2, 10_000, 20_000, &[])]);
+            line(row, 2, "Other", 0, &[(2, 0, 9_000, &[])]);
+            line(row, 3, "Empty", 0, &[]);
+        })
+    };
+    let host = plane("/host:CPU", &[], &["call"], |row| line(row, 1, "main", 0, &[(1, 0, 9_000, &[])]));
+    let trace = read(&[device(0), device(1), host].concat()).unwrap();
+    let name = |thread: &Option<ThreadId>| trace.strings.get(trace.threads.get(thread.unwrap()).name);
+    let threads: Vec<&str> = trace.ranges.thread().iter().map(name).collect();
+    let of_device =
+        |number: u32| [format!("/device:TPU:{number} XLA Modules"), format!("/device:TPU:{number} Other")];
+    let [first, second] = [0, 1].map(of_device);
+    let expected = [&first[0], &first[0], &first[1], &second[0], &second[0], &second[1]];
+    assert_eq!(threads, expected);
+    // The host's thread of the same number is another one.
+    assert_eq!((trace.threads.len(), name(&trace.api_calls.thread()[0])), (5, "main"));
+    let trace = read(&device(0)).unwrap();
+    assert_eq!((trace.ranges.thread(), trace.threads.len()), (&[None; 3][..], 0));
+}
+
+#[test]
 fn without_a_device_operators_that_name_their_hlo_are_the_work_of_their_threads() {
     let file = plane("/host:CPU", &["hlo_op", "dot.1"], &["dot.1", "$train.py:7 step"], |row| {
         line(row, 4, "worker", 0, &[(1, 0, 7_000, &stat(1, 7, Ok(2))), (2, 0, 9_000, &[])]);

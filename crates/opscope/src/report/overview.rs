@@ -1,5 +1,6 @@
 //! A profile at first sight, as text and as JSON.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use opscope_analyze::{Answer, GroupBy, Measured, Overview, Phase, Query, SpanBasis, is_work};
@@ -128,7 +129,9 @@ fn memory(trace: &Trace) -> Option<String> {
 
 /// Lines for what the host did: all of it, and what of it was while inferences ran and what was once.
 pub fn host_text(trace: &Trace, query: &Query, answer: &Answer) -> String {
-    let threads = count(trace.threads.len(), "thread");
+    // Ranges and executing threads may have no calls.
+    let threads: HashSet<_> = trace.api_calls.thread().iter().flatten().collect();
+    let threads = count(threads.len(), "thread");
     let calls = count(answer.executions, "call");
     let mut text = say!(
         "{} {} in {calls} of {threads}, each less the calls that it made\n",
