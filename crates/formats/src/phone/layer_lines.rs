@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, Nanoseconds, ProfileFormat, Trace};
 
 use super::networks::{Line as Network, RunOfLine, labelled, runs_of_lines};
-use super::{any_line, lines};
+use super::{any_line, lines, open_last_line};
 use crate::layers::{Layer, Layers, MICRO, MILLI, Value, time};
 use crate::reading::Stop;
 
@@ -60,12 +60,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let mut position = 0;
     // How many layers each inference of the network has.
     let mut counts: Vec<u32> = Vec::new();
-    let mut is_cut = false;
     for line in stop.within(lines(text)) {
         let Some(line) = Line::of(&line) else {
-            let network = Network::of(&line);
-            is_cut = network.is_none() && !line.trim().is_empty();
-            if let Some(network) = network {
+            if let Some(network) = Network::of(&line) {
                 let run = runs.next().unwrap_or_default();
                 network.state(&mut layers.trace, &run.label);
                 if let Some(measured) = run.measured {
@@ -78,7 +75,6 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             }
             continue;
         };
-        is_cut = false;
         if counts.is_empty()
             && let Some(network) = networks.next()
         {
@@ -110,9 +106,7 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
         }
         layers.task(operator, line.time, line.name);
     }
-    let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    if is_cut && !last.is_empty() {
-        let number = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+    if let Some(number) = open_last_line(text) {
         layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
     }
     if let [before @ .., last] = &counts[..]
@@ -185,6 +179,16 @@ mod tests {
         let outputs: Vec<_> = trace.tensors.ids().map(|id| trace.shape(id).unwrap().to_vec()).collect();
         assert_eq!(outputs, [vec![3, 224, 224], vec![32, 112, 112]]);
         assert_eq!(trace.losses.count(), [1], "the layer that took no number");
+    }
+
+    #[test]
+    fn a_layer_whose_line_has_no_end_is_told_because_its_shape_may_be_a_part() {
+        let whole = "ReLU  a  1.0ms    | [112, 112, 8 *4] -> [112, 112, 8 *4]\n";
+        assert!(read(whole.as_bytes(), &Stop::default()).losses.is_empty());
+        for cut in [&whole[..whole.len() - 1], &whole[..whole.len() - 8]] {
+            let trace = read(cut.as_bytes(), &Stop::default());
+            assert_eq!((trace.tasks.len(), trace.losses.kind()), (1, &[LossKind::OpenLastLine][..]));
+        }
     }
 
     #[test]

@@ -31,3 +31,9 @@ fn any_line(head: &[u8], is_it: impl Fn(&str) -> bool) -> bool {
     let short = head.split(|byte| *byte == b'\n').filter(|line| line.len() < LONGEST);
     short.filter_map(|line| std::str::from_utf8(line).ok()).any(|line| is_it(line.trim_end_matches('\r')))
 }
+
+/// The number of the last line, where it has no end. These programs end every line, so that a part of it may lack.
+fn open_last_line(text: &[u8]) -> Option<usize> {
+    let is_open = text.last().is_some_and(|last| *last != b'\n');
+    is_open.then(|| text.iter().filter(|byte| **byte == b'\n').count() + 1)
+}

@@ -8,7 +8,7 @@ use opscope_trace::{
     DeviceKind, ExecutionUnit, FigureSubject, FigureTopic, LossKind, Nanoseconds, ProfileFormat, Trace,
 };
 
-use super::{any_line, lines};
+use super::{any_line, lines, open_last_line};
 use crate::layers::{Layers, MILLI, time};
 use crate::reading::Stop;
 
@@ -93,6 +93,9 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             layers.end_inference(Some(mean));
             found.state(&mut layers.trace, label);
         }
+    }
+    if let Some(number) = open_last_line(text) {
+        layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
     }
     layers.finish()
 }
@@ -250,6 +253,18 @@ mod tests {
         assert_eq!(trace.figures.value(), [6_980_000.0, 7_320_000.0, 8_100_000.0]);
         assert!(!looks_like(b"min = 3\nx min = 3 max = 4\n"));
     }
+
+    #[test]
+    fn a_last_line_without_an_end_is_told_whatever_is_there_of_it() {
+        let text = b"a  min =    1.00  max =    3.00  avg =    2.00\nb  min =    5.00  max =    7.00  avg =    6.25\n";
+        assert!(read(text, &Stop::default()).losses.is_empty());
+        let first = text.iter().position(|byte| *byte == b'\n').unwrap();
+        for end in (first + 2)..text.len() {
+            let trace = read(&text[..end], &Stop::default());
+            assert!(trace.losses.kind().contains(&LossKind::OpenLastLine), "{end}");
+        }
+    }
+
     #[test]
     fn networks_of_several_runs_are_told_apart_by_what_is_set_otherwise() {
         let run = |threads: u32, mean: u32| {

@@ -9,7 +9,7 @@
 
 use opscope_trace::{DeviceKind, ExecutionUnit, LossKind, ProfileFormat, Trace};
 
-use super::{any_line, lines};
+use super::{any_line, lines, open_last_line};
 use crate::layers::{Layer, Layers, MILLI, parts, time};
 use crate::reading::Stop;
 
@@ -48,7 +48,10 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let mut position = 0;
     // A further table of the same kind is that of a further run.
     let mut tables = 0;
+    // Whether the last line stands in the table, or may.
+    let mut is_last_of_table = false;
     for line in stop.within(lines(text)) {
+        is_last_of_table = table == wanted;
         if let Some(begun) = Table::of(&line) {
             tables += u64::from(begun == wanted);
             table = if begun == wanted && tables > 1 { Table::None } else { begun };
@@ -59,6 +62,10 @@ pub fn read(text: &[u8], stop: &Stop) -> Trace {
             row(&mut layers, table, &line, position);
             position += 1;
         }
+        is_last_of_table |= table == wanted;
+    }
+    if let Some(number) = open_last_line(text).filter(|_| is_last_of_table) {
+        layers.losses.count(LossKind::OpenLastLine, &format!("line {number}"), 1);
     }
     layers.losses.count(LossKind::FurtherRun, "a further table", tables.saturating_sub(1));
     layers.finish()
@@ -117,6 +124,20 @@ mod tests {
             assert!(trace.losses.is_empty());
         }
         assert!(!looks_like(b"Node Name\tother\n"));
+    }
+
+    #[test]
+    fn a_table_that_ends_within_a_line_is_told_and_what_stands_behind_it_may_end_anywhere() {
+        let begin = NODES.find("% \tFlops").unwrap();
+        for end in begin..NODES.len() {
+            let trace = read(&NODES.as_bytes()[..end], &Stop::default());
+            let is_told = trace.losses.kind().contains(&LossKind::OpenLastLine);
+            assert_eq!(is_told, !NODES[..end].ends_with('\n'), "{}", &NODES[..end]);
+        }
+        let both = [NODES, TYPES].concat();
+        for end in (NODES.len() + "Sort by time cost !\n".len())..both.len() {
+            assert!(read(&both.as_bytes()[..end], &Stop::default()).losses.is_empty(), "{}", &both[..end]);
+        }
     }
 
     #[test]

@@ -260,6 +260,8 @@ pub(in crate::read) fn read_rows(
     // Bytes in memory can't fail to be read, and rows of any length are taken.
     while turns.next().is_some() && reader.read_byte_record(&mut record).unwrap_or(false) {
         if std::mem::take(&mut is_header) {
+            // Where it has no end, columns may lack, and all rows do.
+            last_whole = Some(1);
             continue;
         }
         let line = record.position().map_or(0, |position| first_line(text, position));
@@ -322,6 +324,18 @@ mod tests {
         );
         assert_eq!(losses.counted, [Counted { kind: LossKind::ShortRow, file: None, count: 1, line: 5 }]);
         assert!(!header.has(&["Duration(us)"]));
+    }
+
+    #[test]
+    fn a_header_without_an_end_is_told_and_one_without_rows_is_an_empty_table() {
+        let losses = |text: &[u8]| {
+            let (header, mut losses) = (read_header(text).unwrap(), Losses::default());
+            read_rows(text, &header, &Stop::default(), &mut losses, |_, _| {});
+            losses.counted
+        };
+        assert!(losses(b"Name,Start Time(us)\n").is_empty());
+        let open = Counted { kind: LossKind::OpenLastLine, file: None, count: 1, line: 1 };
+        assert_eq!(losses(b"Name,Start Ti"), [open]);
     }
 
     #[test]

@@ -100,7 +100,19 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
         }
     };
     stop.has_read(text.len());
-    trace.map_err(|_| ReadError::Stopped)
+    let mut trace = trace.map_err(|_| ReadError::Stopped)?;
+    trace.count_loss(LossKind::OpenLastLine, u64::from(ends_within_row(text)), "");
+    Ok(trace)
+}
+
+/// Whether the last line is a row, or the heading, and has no end: what a program prints last may have none.
+fn ends_within_row(text: &[u8]) -> bool {
+    let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    match last {
+        [b'"', ..] => true,
+        [first, ..] => (first.is_ascii_digit() || last.starts_with(b"ID,")) && last.contains(&b','),
+        [] => false,
+    }
 }
 
 /// Reads the rows as far as is known of them.

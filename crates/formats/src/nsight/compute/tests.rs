@@ -46,6 +46,20 @@ fn a_raw_page_has_a_task_with_its_quantities_for_each_kernel() {
 }
 
 #[test]
+fn a_page_that_ends_within_a_row_is_told() {
+    let kinds = |text: &str| read(text.as_bytes(), &Stop::default()).unwrap().losses.kind().to_vec();
+    assert!(kinds(LONG).is_empty());
+    // The time of the last kernel is a part of what it was.
+    let cut = &LONG[..LONG.len() - 3];
+    let trace = read(cut.as_bytes(), &Stop::default()).unwrap();
+    assert_eq!((durations(&trace), trace.losses.kind()), (vec![3_500, 4_000], &[LossKind::OpenLastLine][..]));
+    let heading = LONG.find("\n").unwrap();
+    assert_eq!(kinds(&LONG[..heading]), [LossKind::OpenLastLine]);
+    assert!(kinds(&LONG[..LONG.len() - 30]).contains(&LossKind::OpenLastLine));
+    assert_eq!(kinds(&format!("{LONG}the program is done")), [LossKind::UnreadableRecord]);
+}
+
+#[test]
 fn quantities_that_follow_one_another_are_of_one_kernel() {
     let trace = read(LONG.as_bytes(), &Stop::default()).unwrap();
     assert_eq!((durations(&trace), trace.readings.len()), (vec![3_500, 4_500], 2));
