@@ -112,7 +112,7 @@ fn left_of(
     fates: &[Fate],
 ) -> Vec<Found> {
     let rows = entries.iter().enumerate().filter(|(_, entry)| fates[entry.kind.index()] != Fate::Between);
-    // What has a group is nobody's part.
+    // An operator with a group is nobody's part.
     let rows: Vec<(usize, Option<&str>)> = rows
         .map(|(place, entry)| (place, groups[place].is_none().then(|| part_of(&kinds[entry.kind.index()]))))
         .collect();
