@@ -195,3 +195,30 @@ fn a_stage_that_runs_at_a_lower_frequency_as_a_whole_is_told_without_a_cost() {
     let (_, answer) = judged("tp=1,pp=2,dp=4,ep=1", "9", &faults[..1]);
     assert_eq!(answer["slow_classes"], serde_json::json!([]));
 }
+
+#[test]
+fn a_slow_link_between_two_stages_costs_what_its_own_direction_does() {
+    for (layout, link) in [("tp=1,pp=4,dp=1,ep=1", "slow-link=1-0"), ("tp=1,pp=8,dp=1,ep=1", "slow-link=4-5")]
+    {
+        let (truth, answer) = judged(layout, "1", &[link]);
+        let known = known(&truth);
+        let (name, saves, cause) = &named(&answer)[0];
+        assert!(name.starts_with("link ") && cause == "slow_link", "{layout}: {answer:#}");
+        assert!((saves - known).abs() < 0.1 * known, "{layout}: {saves} ms, not {known}");
+        let healthy = truth["costs"]["step_without_faults_ms"].as_f64().unwrap();
+        let reachable = answer["reachable_ns"].as_f64().unwrap() / 1e6;
+        assert!((reachable - healthy).abs() < 0.02 * healthy, "{layout}: {reachable} ms, not {healthy}");
+    }
+}
+
+#[test]
+fn a_group_is_named_where_too_few_of_its_links_are_alike_to_be_compared() {
+    let (truth, answer) = judged("tp=1,pp=2,dp=1,ep=1", "1", &["slow-link=0-1:0.3"]);
+    let known = known(&truth);
+    let told = named(&answer);
+    let [(name, saves, cause)] = &told[..] else { panic!("{answer:#}") };
+    assert_eq!((&**name, &**cause), ("pp group of 0, 1", "slow_group"), "{answer:#}");
+    assert!((saves - known).abs() < 0.1 * known, "{saves} ms, not {known}");
+    let cause = &answer["suspects"][0]["evidence"]["causes"][0];
+    assert_eq!((&cause["is_alone"], &cause["are_links_told"]), (&true.into(), &true.into()), "{cause:#}");
+}

@@ -103,14 +103,16 @@ pub enum Cause {
         /// The use and type of what it slows.
         slows: Vec<String>,
     },
-    /// A group's transfers take longer, and the profiles don't tell of links.
+    /// A group's transfers take longer, and nothing tells which of its links is slow.
     SlowGroup {
         /// The group's ranks.
         ranks: Vec<u32>,
         /// Its use.
         role: &'static str,
-        /// Whether no other group has that use: its transfers are beside those of its own other steps alone.
+        /// Whether no other group has that use: its transfers are compared with one another alone.
         is_alone: bool,
+        /// Whether its links are told, but too few are alike to be compared.
+        are_links_told: bool,
     },
     /// All transfers of a group that lacks a rank take the same multiple of what is typical, as over a slow link.
     SlowLinkNotRecorded {
@@ -232,7 +234,9 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
             let RunGroup { ranks, role, .. } = &run.groups[*group as usize];
             let is_alike = |it: &Instance| it.group != *group && run.groups[it.group as usize].role == *role;
             let is_alone = !run.instances.iter().any(is_alike);
-            let cause = Cause::SlowGroup { ranks: ranks.clone(), role: role.name(), is_alone };
+            let are_links_told = are_links_told(run, *group);
+            let cause =
+                Cause::SlowGroup { ranks: ranks.clone(), role: role.name(), is_alone, are_links_told };
             told(Explanation { cause, explains_ns: suspect.excess_ns })
         }
         Who::Unrecorded(it) => {
@@ -242,6 +246,12 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
         // Their evidence is that of one of their ranks.
         Who::Host(_) | Who::Operator(..) => Evidence::default(),
     }
+}
+
+/// Whether links of a group are told, which is given by its index.
+fn are_links_told(run: &Run, group: u32) -> bool {
+    let key = run.groups[group as usize].key;
+    run.links.iter().any(|(_, link)| link.group_key == key && link.src != link.dst)
 }
 
 fn told(explanation: Explanation) -> Evidence {

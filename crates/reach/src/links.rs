@@ -168,12 +168,22 @@ fn each_measured(run: &Run, mut each: impl FnMut(u32, Compared)) {
     }
 }
 
+/// A slow link in a group's use of its links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct SlowUse {
+    /// The sender and the receiver.
+    pair: (usize, usize),
+    /// How long it was used, in nanoseconds.
+    time_ns: f64,
+    /// The share of that which its like would take.
+    left: f64,
+}
+
 /// A group's use of its links in one operation, some of which are slow. All links of a group work at a time, so that the one
-/// that takes longest, whatever kind of link it is, is how long they take.
+/// that takes longest, whatever kind of link it is, is how long they take; but a send uses one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowUses {
-    /// The slow links, by sender and receiver, and how long they were used in nanoseconds.
-    slow: Vec<((usize, usize), f64)>,
+    slow: Vec<SlowUse>,
     /// How long the longest of the others was used.
     others_ns: f64,
     /// How long the longest of all would be used if all were as their like.
@@ -185,24 +195,31 @@ impl SlowUses {
         let typical = it.typical.filter(|_| it.is_slow);
         let healthy_ns = typical.map_or(it.time_ns, |typical| it.time_ns * it.bandwidth / typical);
         self.healthy_ns = self.healthy_ns.max(healthy_ns);
-        match it.is_slow {
-            true => self.slow.push(((it.src, it.dst), it.time_ns)),
-            false => self.others_ns = self.others_ns.max(it.time_ns),
+        match typical {
+            Some(typical) => {
+                let (pair, left) = ((it.src, it.dst), it.bandwidth / typical);
+                self.slow.push(SlowUse { pair, time_ns: it.time_ns, left });
+            }
+            None => self.others_ns = self.others_ns.max(it.time_ns),
         }
     }
 
     /// Whether several links are slow.
     pub fn has_several(&self) -> bool {
-        self.slow.iter().any(|(pair, _)| *pair != self.slow[0].0)
+        self.slow.iter().any(|it| it.pair != self.slow[0].pair)
     }
 
     /// How long the longest of some slow links was used.
     fn longest_of(&self, is_meant: impl Fn((usize, usize)) -> bool) -> f64 {
-        self.slow.iter().filter(|(pair, _)| is_meant(*pair)).map(|(_, time)| *time).fold(0.0, f64::max)
+        self.slow.iter().filter(|it| is_meant(it.pair)).map(|it| it.time_ns).fold(0.0, f64::max)
     }
 
-    /// The share of the transfers' time that is left without the slow links; `None` where no other tells it, or takes longer.
-    pub fn left(&self) -> Option<f64> {
+    /// The share of a transfer's time that is left without the slow links: of a send, which has a sender and a receiver, without
+    /// that from the one to the other. `None` where that isn't slow, and where no other link tells it, or takes longer.
+    pub fn left(&self, direction: Option<(usize, usize)>) -> Option<f64> {
+        if direction.is_some() {
+            return self.slow.iter().find(|it| Some(it.pair) == direction).map(|it| it.left);
+        }
         let slow = self.longest_of(|_| true);
         (self.others_ns > 0.0 && slow > self.others_ns).then(|| self.others_ns / slow)
     }

@@ -48,6 +48,8 @@ pub struct Peers {
     pub slow_links: Vec<SlowLink>,
     /// The uses of links by groups, as indices, some of whose links are slow.
     pub slow_uses: BTreeMap<(u32, CollectiveType), SlowUses>,
+    /// The groups, as indices, of which links are compared with their like.
+    pub compared: BTreeSet<u32>,
     /// Groups that lack a rank and have slow transfers, by their indices, and how many times as long as those of their
     /// like these take.
     pub slow_groups: BTreeMap<u32, f64>,
@@ -76,13 +78,13 @@ pub fn find(run: &mut Run) -> Peers {
     let classes = tail_classes(run, &peers.occurrence);
     peers.tail = typical_tails(run, &classes, &peers.stretch);
     let compared = compare(run);
+    peers.compared = compared.iter().filter(|it| it.typical.is_some()).map(|it| it.group).collect();
     peers.slow_links = slow_links(run, &compared);
     peers.slow_uses = slow_uses(&compared);
     without_slow_links(run, &peers.slow_uses, &classes, &mut peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
     let times = |instance: &Instance| {
-        let uses = peers.slow_uses.get(&(instance.group, run.first_of(instance).kind));
-        let by_link = uses.and_then(SlowUses::left).map(|share| 1.0 / share);
+        let by_link = left_without_slow_links(run, &peers.slow_uses, instance).map(|share| 1.0 / share);
         by_link.or_else(|| peers.slow_groups.get(&instance.group).copied()).unwrap_or(1.0)
     };
     let as_usual = peers.tail.iter().zip(&run.instances).map(|(tail, it)| tail * times(it)).collect();
@@ -290,6 +292,15 @@ fn tails_of_group(run: &Run, classes: &[TailClass], mut tails: Column<f64>) -> C
     tails
 }
 
+/// The share of a transfer that is left without slow links, where it uses some.
+fn left_without_slow_links(
+    run: &Run,
+    uses: &BTreeMap<(u32, CollectiveType), SlowUses>,
+    instance: &Instance,
+) -> Option<f64> {
+    uses.get(&(instance.group, run.kind_of_use(instance)))?.left(run.direction(instance))
+}
+
 /// Lowers what is typical of transfers where nearly all groups of a kind use a slow link, so that none shows how long
 /// they take without it: to the share that is left of them.
 fn without_slow_links(
@@ -298,9 +309,7 @@ fn without_slow_links(
     classes: &[TailClass],
     tails: &mut [f64],
 ) {
-    let share = |instance: &Instance| {
-        uses.get(&(instance.group, run.first_of(instance).kind)).and_then(SlowUses::left)
-    };
+    let share = |instance: &Instance| left_without_slow_links(run, uses, instance);
     let mut others: HashMap<TailClass, BTreeSet<u32>> = HashMap::new();
     for (instance, class) in run.instances.iter().zip(classes) {
         let of_class = others.entry(*class).or_default();

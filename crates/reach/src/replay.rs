@@ -223,8 +223,8 @@ fn pass(
         parts.for_each(|(part, arrived)| each(instance, *part, arrived, &begin));
         let tail = instance.tail - peers.absent.later_by(number);
         let excess = (tail - peers.tail[number as usize]).max(0.0);
-        let of_links = || relieved.get(&(instance.group, run.first_of(instance).kind));
-        let shares = if relieved.is_empty() { None } else { of_links() };
+        let shares =
+            if relieved.is_empty() { None } else { relieved_of(run, &relieved, scenarios, instance) };
         for &index in run.parts_of(instance) {
             let tail = run.events[index as usize].end() - measured;
             let tails: Times = match shares {
@@ -255,6 +255,22 @@ fn relieved(peers: &Peers, scenarios: &[Scenario]) -> BTreeMap<(u32, CollectiveT
         found.insert((group, kind), shares);
     }
     found
+}
+
+/// The same of one of these transfers. A send uses one link.
+fn relieved_of(
+    run: &Run,
+    relieved: &BTreeMap<(u32, CollectiveType), [f64; LANES]>,
+    scenarios: &[Scenario],
+    instance: &Instance,
+) -> Option<[f64; LANES]> {
+    let mut shares = *relieved.get(&(instance.group, run.kind_of_use(instance)))?;
+    if let Some(pair) = run.direction(instance) {
+        for (share, scenario) in shares.iter_mut().zip(scenarios).filter(|(_, it)| it.links != Choice::None) {
+            *share = f64::from(u8::from(scenario.links.has(pair)));
+        }
+    }
+    Some(shares)
 }
 
 /// The segments of the parts that have another in any scenario.

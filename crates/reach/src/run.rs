@@ -454,6 +454,31 @@ impl Run {
         &self.events[self.parts[instance.first as usize] as usize]
     }
 
+    /// The operation by which uses of links are known: that of the sender, of sends and receives.
+    pub fn kind_of_use(&self, instance: &Instance) -> CollectiveType {
+        match self.first_of(instance).kind {
+            CollectiveType::Receive => CollectiveType::Send,
+            kind => kind,
+        }
+    }
+
+    /// The sender and the receiver of a collective between two, as indices of ranks; the one that wasn't recorded by the place
+    /// that the other tells. `None` of other collectives, and where that isn't told.
+    pub fn direction(&self, instance: &Instance) -> Option<(usize, usize)> {
+        let side = |own: CollectiveType| {
+            let of_kind = self.events_of(instance).find(|event| event.kind == own);
+            let told = || {
+                let other = self.events_of(instance).find(|event| event.kind.is_between_two())?;
+                self.rank_of(self.groups[other.group as usize].member(other.peer?)?)
+            };
+            of_kind.map(|event| event.rank as usize).or_else(told)
+        };
+        if !self.first_of(instance).kind.is_between_two() {
+            return None;
+        }
+        side(CollectiveType::Send).zip(side(CollectiveType::Receive))
+    }
+
     /// The index of a rank by its number.
     pub fn rank_of(&self, number: u32) -> Option<usize> {
         self.ranks.binary_search_by_key(&number, |rank| rank.number).ok()

@@ -448,7 +448,7 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
         .collect();
     // A slow link tells more of its group than that it is slow.
     let is_linked = |group: &u32| peers.slow_links.iter().any(|link| link.groups.contains(group));
-    let mut groups: Vec<Suspect> = groups_without_links(run)
+    let mut groups: Vec<Suspect> = groups_without_links(run, &peers.compared)
         .into_iter()
         .filter(|group| !is_linked(group))
         .map(|group| {
@@ -465,8 +465,9 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     found
 }
 
-/// The groups, by their indices, of which all members were recorded and not all tell their links.
-fn groups_without_links(run: &Run) -> Vec<u32> {
+/// The groups, by their indices, of which all members were recorded and not all tell their links, or none of these is
+/// compared.
+fn groups_without_links(run: &Run, compared: &BTreeSet<u32>) -> Vec<u32> {
     let mut senders: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
     for (rank, link) in &run.links {
         senders.entry(link.group_key).or_default().insert(*rank);
@@ -481,7 +482,7 @@ fn groups_without_links(run: &Run) -> Vec<u32> {
         let told = senders.get(&group.key).map_or(0, BTreeSet::len);
         // Of two that send in one direction only, one tells of links.
         let enough = if group.role == Role::Pp { 1 } else { group.ranks.len() };
-        !is_broken[*index as usize] && told < enough
+        !is_broken[*index as usize] && (told < enough || !compared.contains(index))
     };
     (0..run.groups.len() as u32).filter(lacks_links).collect()
 }

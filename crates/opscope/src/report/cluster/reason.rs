@@ -83,17 +83,19 @@ pub fn of_cause(cause: &Cause) -> String {
             let slows = slows.join(", ");
             say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} that uses it")
         }
-        Cause::SlowGroup { ranks, role, is_alone: true } => {
+        Cause::SlowGroup { ranks, role, is_alone, are_links_told } => {
             let ranks = listed(ranks);
-            say!(
-                "transfers of the {role} group of {ranks} take longer in some steps than in others; the profiles don't tell its links"
-            )
-        }
-        Cause::SlowGroup { ranks, role, is_alone: false } => {
-            let ranks = listed(ranks);
-            say!(
-                "transfers of the {role} group of {ranks} take longer than those of its like; the profiles don't tell all its links"
-            )
+            let longer = if *is_alone {
+                say!("some transfers of the {role} group of {ranks} take longer than others of its own")
+            } else {
+                say!("transfers of the {role} group of {ranks} take longer than those of its like")
+            };
+            let why_no_link = if *are_links_told {
+                word("too few links are alike to tell which is slow")
+            } else {
+                word("the profiles don't tell all its links")
+            };
+            format!("{longer}; {why_no_link}")
         }
         Cause::SlowLinkNotRecorded { ranks, role, times } => {
             let ranks = listed(ranks);
