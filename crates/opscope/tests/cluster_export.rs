@@ -185,6 +185,21 @@ fn bytes_of_exported_collectives_are_what_all_their_ranks_hand_in_as_comm_counts
 }
 
 #[test]
+fn a_rank_came_last_to_as_many_collectives_as_it_is_the_last_rank_of() {
+    let place = Place::new();
+    let faults = ["--fault", "low-frequency=3:1.3", "--fault", "late-input=1:6ms"];
+    let words = ["--layout", "tp=4,dp=2", "--damage", "missing=3"];
+    place.done(&[&["sample", "cluster", "-o", "run"][..], &faults, &words].concat());
+    let run = "run/cluster_8_ranks_seed_1/db";
+    place.done(&["cluster", "export", run, "--format", "csv", "-o", "tables"]);
+    let rows = rows_of(&place, "tables/collectives.csv");
+    let last = rows.iter().filter(|row| row["last_rank"] == "1" && row["seen"] != "1").count();
+    assert!(last > 0 && rows.iter().any(|row| row["inferred"] == "true"), "{rows:#?}");
+    let told = place.done(&["cluster", "slow", run, "--rank", "1"]).stdout;
+    assert!(told.contains(&format!("It came last to {last} of its ")), "{last}: {told}");
+}
+
+#[test]
 fn waits_for_a_rank_that_was_not_recorded_are_those_of_comm_in_tables_and_timelines() {
     let place = Place::new();
     let layout = ["--layers", "1", "--layout", "tp=2,pp=1,dp=4,ep=1"];

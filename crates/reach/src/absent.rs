@@ -106,6 +106,21 @@ impl Absent {
         self.later.get(instance as usize).copied().unwrap_or(0.0)
     }
 
+    /// The part of a collective that the others waited for, as an index of [`Run::events`]; none where a member came last
+    /// that wasn't recorded.
+    pub fn last_part(&self, run: &Run, instance: u32) -> Option<u32> {
+        let start = |part: &&u32| run.events[**part as usize].start;
+        let parts = run.parts_of(&run.instances[instance as usize]).iter();
+        let last = parts.max_by(|a, b| start(a).total_cmp(&start(b))).copied();
+        last.filter(|_| self.later_by(instance) <= 0.0)
+    }
+
+    /// The part of the member that came last to a collective, where it wasn't recorded.
+    pub fn came_last(&self, instance: u32) -> Option<&AbsentPart> {
+        // It is added before those of the other members.
+        self.of(instance).first().filter(|_| self.later_by(instance) > 0.0)
+    }
+
     /// All collectives in the order in which their transfers begin.
     pub fn order(&self, run: &Run) -> impl Iterator<Item = u32> + '_ {
         let is_as_recorded = self.order.is_empty();

@@ -2,10 +2,13 @@
 //!
 //! From a step's end one goes backwards: what a rank did by itself belongs to it, a transfer to its group, and where
 //! the rank waited, the rank that came last to the collective goes on. Whoever isn't on the chain doesn't lengthen
-//! the step.
+//! the step. Where a rank came last that wasn't recorded, its own work is what lies behind the last collective that it
+//! is taken to have had before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Findings;
+use crate::absent::Absent;
 use crate::run::Run;
 use crate::step_lengths::StepLengths;
 use crate::suspects::Who;
@@ -35,6 +38,8 @@ pub struct Chain {
     pub ranks: BTreeMap<usize, Share>,
     /// The transfers of groups, by their indices.
     pub groups: BTreeMap<u32, Share>,
+    /// The work of members that weren't recorded, by the indices of the groups whose collectives they came last to.
+    pub unrecorded: BTreeMap<u32, Share>,
 }
 
 impl Chain {
@@ -44,7 +49,11 @@ impl Chain {
         let work = workers.iter().filter_map(|rank| self.ranks.get(rank));
         let groups = who.groups();
         let transfers = groups.iter().filter_map(|group| self.groups.get(group));
-        work.chain(transfers).fold(Share::default(), |sum, it| Share {
+        let of_absent = groups.iter().filter_map(|group| match who {
+            Who::Unrecorded(_) => self.unrecorded.get(group),
+            _ => None,
+        });
+        work.chain(transfers).chain(of_absent).fold(Share::default(), |sum, it| Share {
             count: sum.count + it.count,
             time_ns: sum.time_ns + it.time_ns,
         })
@@ -52,12 +61,14 @@ impl Chain {
 
     /// The length of the chain, in nanoseconds.
     pub fn length_ns(&self) -> f64 {
-        self.ranks.values().chain(self.groups.values()).map(|it| it.time_ns).sum()
+        let all = self.ranks.values().chain(self.groups.values()).chain(self.unrecorded.values());
+        all.map(|it| it.time_ns).sum()
     }
 }
 
 /// The chains of these steps together. Those of one step sum to its length.
-pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
+pub fn chain(findings: &Findings, steps: &BTreeSet<i32>) -> Chain {
+    let (run, absent) = (&findings.run, &findings.peers.absent);
     let all = run.steps();
     // Of each step the rank that ends last, and the event after which it did.
     let mut last: Vec<Option<(f64, usize, Option<u32>)>> = vec![None; all.len()];
@@ -78,7 +89,7 @@ pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
         floor += lengths.before(place);
         let Some(last) = last else { continue };
         if steps.contains(step) {
-            walk(run, &mut chain, last, floor);
+            walk(run, absent, &mut chain, last, floor);
         }
         floor = floor.max(last.0);
     }
@@ -86,7 +97,7 @@ pub fn chain(run: &Run, steps: &BTreeSet<i32>) -> Chain {
 }
 
 /// Goes back from a time at which a rank was at work since an event's end, as far as `floor`.
-fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f64) {
+fn walk(run: &Run, absent: &Absent, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f64) {
     let (mut now, mut rank, mut pred) = from;
     // A time later than the one before contradicts it, and counts as nothing.
     let back = |now: &mut f64, to: f64| {
@@ -104,13 +115,21 @@ fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f6
         chain.ranks.entry(rank).or_default().add(back(&mut now, event.end()));
         let instance = &run.instances[event.instance as usize];
         let before = now;
-        chain.groups.entry(event.group).or_default().add(back(&mut now, instance.begin));
-        let start = |index: &&u32| run.events[**index as usize].start;
-        let Some(last) = run.parts_of(instance).iter().max_by(|a, b| start(a).total_cmp(&start(b))) else {
-            break;
+        chain.groups.entry(event.group).or_default().add(back(&mut now, absent.begin(run, event.instance)));
+        // A member of which it isn't known what it did before came after those that were recorded.
+        let since = absent.came_last(event.instance).map(|part| part.pred);
+        let since_ns = since.map(|part| part.map_or(instance.begin, |part| run.events[part as usize].end()));
+        if let Some(since_ns) = since_ns {
+            chain.unrecorded.entry(event.group).or_default().add(back(&mut now, since_ns));
+        }
+        (rank, pred) = match since.flatten() {
+            Some(part) => (run.events[part as usize].rank as usize, Some(part)),
+            None => {
+                let last = run.events_of(instance).max_by(|a, b| a.start.total_cmp(&b.start));
+                let Some(last) = last else { break };
+                (last.rank as usize, last.pred)
+            }
         };
-        let last = &run.events[*last as usize];
-        (rank, pred) = (last.rank as usize, last.pred);
         // Records that contradict each other lead in a circle.
         if now >= before && pred.is_some_and(|pred| run.events[pred as usize].end() >= now) {
             chain.ranks.entry(rank).or_default().add(back(&mut now, floor));
@@ -123,14 +142,15 @@ fn walk(run: &Run, chain: &mut Chain, from: (f64, usize, Option<u32>), floor: f6
 pub struct Arrivals {
     /// In how many collectives with others it takes part.
     pub of: u64,
-    /// In how many of them it came last.
+    /// In how many of them it came last, after those that weren't recorded as well.
     pub last: u64,
     /// How long the others waited in these, in nanoseconds in all.
     pub waited_ns: f64,
 }
 
 /// How often some ranks, by their indices, come last in these steps.
-pub fn arrivals(run: &Run, ranks: &[usize], steps: &BTreeSet<i32>) -> Arrivals {
+pub fn arrivals(findings: &Findings, ranks: &[usize], steps: &BTreeSet<i32>) -> Arrivals {
+    let run = &findings.run;
     let mut found = Arrivals::default();
     let mut theirs = vec![false; run.ranks.len()];
     ranks.iter().for_each(|rank| theirs[*rank] = true);
@@ -141,8 +161,8 @@ pub fn arrivals(run: &Run, ranks: &[usize], steps: &BTreeSet<i32>) -> Arrivals {
             continue;
         }
         found.of += 1;
-        let last = parts().max_by(|a, b| a.start.total_cmp(&b.start));
-        if last.is_some_and(|last| is_theirs(last.rank)) {
+        let last = findings.last_part(run.first_of(instance).instance);
+        if last.is_some_and(|last| is_theirs(run.events[last as usize].rank)) {
             found.last += 1;
             found.waited_ns += parts()
                 .filter(|event| !is_theirs(event.rank))

@@ -79,10 +79,7 @@ impl Findings {
     /// The part of a collective that the others waited for, as an index of [`crate::Run::events`]; none where a rank came
     /// last that wasn't recorded.
     pub fn last_part(&self, instance: u32) -> Option<u32> {
-        let start = |part: &&u32| self.run.events[**part as usize].start;
-        let parts = self.run.parts_of(&self.run.instances[instance as usize]).iter();
-        let last = parts.max_by(|a, b| start(a).total_cmp(&start(b))).copied();
-        last.filter(|_| !self.is_wait_inferred(instance))
+        self.peers.absent.last_part(&self.run, instance)
     }
 }
 

@@ -34,8 +34,9 @@ const LEAST_NS: f64 = 1_000.0;
 pub fn held_by(run: &Run, peers: &Peers, who: &Who, without: &Scenario, steps: &BTreeSet<i32>) -> Vec<Held> {
     let (workers, groups): (BTreeSet<usize>, _) = (who.workers(run).into_iter().collect(), who.groups());
     let is_its_own = |instance: &Instance| {
-        let last = run.events_of(instance).max_by(|a, b| a.start.total_cmp(&b.start));
-        groups.contains(&instance.group) || last.is_some_and(|last| workers.contains(&(last.rank as usize)))
+        let last = peers.absent.last_part(run, run.first_of(instance).instance);
+        let rank_of = |part: u32| run.events[part as usize].rank as usize;
+        groups.contains(&instance.group) || last.is_some_and(|last| workers.contains(&rank_of(last)))
     };
     let mut found: BTreeMap<(bool, Role, CollectiveType), (BTreeSet<u32>, f64)> = BTreeMap::new();
     waits(run, peers, without, |instance, event, less_ns| {

@@ -107,13 +107,13 @@ fn ask_ranks(path: &Path, trail: &mut Trail) {
     trail.counted("incomplete", findings.incomplete());
     trail.counted("suspects", findings.costs.suspects.len());
     let steps = findings.run.steps().into_iter().collect();
-    trail.counted("ranks on the chain", chain(&findings.run, &steps).ranks.len());
+    trail.counted("ranks on the chain", chain(&findings, &steps).ranks.len());
     for suspect in &findings.costs.suspects {
         assert!(suspect.saves_ns.is_finite(), "a saving that is no number");
         let _ = findings.name_of(&suspect.who);
-        let share = chain(&findings.run, &steps).share_of(&suspect.who, &findings.run);
+        let share = chain(&findings, &steps).share_of(&suspect.who, &findings.run);
         assert!(share.time_ns >= 0.0, "a suspect with less than no part in a step");
-        let came = arrivals(&findings.run, &suspect.who.workers(&findings.run), &steps);
+        let came = arrivals(&findings, &suspect.who.workers(&findings.run), &steps);
         assert!(came.last <= came.of && came.waited_ns.is_finite(), "more last arrivals than collectives");
     }
     let account = findings.account();

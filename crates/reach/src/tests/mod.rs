@@ -364,7 +364,7 @@ fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
     cluster.write(folder.path(), 0..RANKS, None);
     let findings = examined(folder.path());
     let steps: BTreeSet<i32> = findings.run.steps().into_iter().collect();
-    let chain = chain(&findings.run, &steps);
+    let chain = chain(&findings, &steps);
     let length = findings.costs.by_step_ns.iter().sum::<f64>();
     assert!((chain.length_ns() - length).abs() < 1e-3 * length, "{} ns, not {length}", chain.length_ns());
     let slow = chain.share_of(&Who::Rank(5), &findings.run);
@@ -372,9 +372,9 @@ fn the_chains_of_all_steps_sum_to_the_run_and_pass_whoever_costs_something() {
         (0..RANKS).map(|rank| chain.share_of(&Who::Rank(rank), &findings.run).time_ns).fold(0.0, f64::max);
     assert_eq!(slow.time_ns, most, "{chain:?}");
     let apart: f64 =
-        steps.iter().map(|step| crate::chain(&findings.run, &BTreeSet::from([*step])).length_ns()).sum();
+        steps.iter().map(|step| crate::chain(&findings, &BTreeSet::from([*step])).length_ns()).sum();
     assert!((apart - chain.length_ns()).abs() < 1.0);
-    let came = arrivals(&findings.run, &[5], &steps);
+    let came = arrivals(&findings, &[5], &steps);
     assert!(2 * came.last > came.of && came.waited_ns > 0.0, "{came:?}");
 }
 

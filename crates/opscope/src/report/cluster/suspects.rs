@@ -428,7 +428,7 @@ fn passes(findings: &Findings, suspect: &Suspect, workers: &[usize], asked: Aske
         None => run.steps().into_iter().collect(),
     };
     let a_step = |time_ns: f64| milliseconds(time_ns / steps.len().max(1) as f64);
-    let chain = chain(run, &steps);
+    let chain = chain(findings, &steps);
     let share = chain.share_of(&suspect.who, run);
     let mut text = match share.count {
         0 => say!("The chain of work that ends a step last doesn't pass it\n"),
@@ -445,7 +445,7 @@ fn passes(findings: &Findings, suspect: &Suspect, workers: &[usize], asked: Aske
         ),
     };
     if !workers.is_empty() {
-        let arrivals = arrivals(run, workers, &steps);
+        let arrivals = arrivals(findings, workers, &steps);
         text.push_str(&say!(
             "It came last to {} of its {} collectives; the other ranks waited for it there {} ms a step in all\n",
             grouped(arrivals.last as usize),
