@@ -541,3 +541,20 @@ fn operators_without_any_texts_are_told_and_are_none() {
     let lacking = groups.iter().find(|group| group["without_operators"] == serde_json::json!([5]));
     assert_eq!(lacking.expect("its group")["missing"], serde_json::json!([]));
 }
+
+#[test]
+fn operators_of_a_cut_step_are_beside_those_of_no_step() {
+    let place = Place::new();
+    let words = ["--ranks", "8", "--fault", "default", "--steps", "4"];
+    let whole = made_so(&place, "whole", "1", "text", &words);
+    let cut = made_so(&place, "cut", "1", "text", &[&words[..], &["--damage", "cut=6"]].concat());
+    let of_rank = |run: &str| {
+        let told = place.done(&["cluster", "slow", run, "--rank", "7", "--json"]).json();
+        let evidence = told["suspects"][0]["evidence"].clone();
+        let most = evidence["differences"][0]["excess_ns"].as_f64().unwrap() / 1e6;
+        (evidence["causes"][0]["cause"].clone(), most)
+    };
+    let ((cause, excess), (same_cause, same_excess)) = (of_rank(&whole), of_rank(&cut));
+    assert_eq!((cause.as_str(), same_cause.as_str()), (Some("tokens"), Some("tokens")));
+    assert!((same_excess / excess - 1.0).abs() < 0.05, "{excess} and {same_excess} ms");
+}

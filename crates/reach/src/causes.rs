@@ -344,8 +344,8 @@ fn explain_rank(
     let mut read = opscope_parallel::map(&all, |rank| operators(*rank));
     let own = read.remove(0);
     // A peer whose operators were lost says nothing of those that it has none of.
-    // Operators are those of all steps, also of those that were left out.
-    let steps = |rank: usize| run.ranks[rank].recorded_steps();
+    // Operators of steps that were left out aren't read.
+    let steps = |rank: usize| run.ranks[rank].kept_steps();
     let count = |rank: usize, its: &Operators| {
         its.by_key.values().map(|it| it.count as f64).sum::<f64>() / steps(rank)
     };
@@ -448,9 +448,9 @@ impl Side<'_> {
                 if is_of_experts(&key.op_type) { upper_median(&mut values) } else { median(&mut values) }
             };
             // As many steps as the rank has.
-            let scale = |rank: usize| self.steps / self.run.ranks[rank].recorded_steps();
+            let scale = |rank: usize| self.steps / self.run.ranks[rank].kept_steps();
             let total = of_peers(&|rank, it| it.total_ns as f64 * scale(rank));
-            let count = of_peers(&|rank, it| it.count as f64 * scale(rank));
+            let each = of_peers(&|_, it| it.total_ns as f64 / it.count.max(1) as f64);
             let rows = of_peers(&|_, it| it.rows as f64 / it.count.max(1) as f64);
             let (own_total, own_count) = (own.total_ns as f64, own.count.max(1) as f64);
             let peers_with = self.others.iter().filter(|other| other.by_key.contains_key(key)).count();
@@ -463,7 +463,7 @@ impl Side<'_> {
                     excess_ns: (own_total - total) / self.steps,
                     is_on_peers: peers_with > 0,
                 },
-                times: (count > 0.0 && total > 0.0).then(|| own_total / own_count / (total / count)),
+                times: (each > 0.0).then(|| own_total / own_count / each),
                 rows_times: (rows > 0.0).then(|| own.rows as f64 / own_count / rows),
                 total_ns: own_total,
             }
@@ -580,7 +580,7 @@ impl Side<'_> {
 
     fn late_input(&self) -> Option<Explanation> {
         // Gaps are those at the begins of steps that count, and of no others.
-        let steps = |rank: usize| self.run.ranks[rank].steps.len().max(1) as f64;
+        let steps = |rank: usize| self.run.ranks[rank].kept_steps();
         let (own, gap_ns) = self.longer_gaps(|rank, operators| self.gaps(rank, operators), steps);
         let spans = |call: &&Call| own.iter().any(|gap| host_gaps::spans_most(call, *gap));
         let mut loads = self.own.calls.iter().filter(|call| call.fetches_input());
@@ -623,7 +623,7 @@ impl Side<'_> {
     }
 
     fn host_bound(&self) -> Option<Explanation> {
-        let steps = |rank: usize| self.run.ranks[rank].recorded_steps();
+        let steps = |rank: usize| self.run.ranks[rank].kept_steps();
         let (own, gap_ns) = self.longer_gaps(|rank, operators| self.host_gaps(rank, operators), steps);
         let call = host_gaps::call_in_most(&own, &self.own.calls).map(str::to_owned);
         (gap_ns > 0.0)
@@ -633,7 +633,7 @@ impl Side<'_> {
     fn copies(&self) -> Option<Explanation> {
         let peers = self.chosen.iter().zip(self.others);
         let a_step = |rank: usize, its: &Operators| {
-            self.shown_copies_ns(rank, its) / self.run.ranks[rank].recorded_steps()
+            self.shown_copies_ns(rank, its) / self.run.ranks[rank].kept_steps()
         };
         let mut of_peers: Vec<f64> = peers.map(|(rank, it)| a_step(*rank, it)).collect();
         let excess_ns = a_step(self.rank, self.own) - median(&mut of_peers);

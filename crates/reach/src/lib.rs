@@ -480,7 +480,7 @@ pub fn survey_profiles(
     losses.extend(between_steps(&trial.times_between_steps(), costs.step_ns));
     progress(Stage::Explaining);
     let lost = Mutex::default();
-    let operators = |rank: usize| profiles.operators(rank, &lost);
+    let operators = |rank: usize| profiles.operators(&run, rank, &lost);
     let explain = |suspect: &Suspect| causes::explain(&run, &peers, &operators, suspect);
     let evidence: Vec<Evidence> = stop.within(&costs.suspects).map(explain).collect();
     if stop.is_wanted() {

@@ -94,8 +94,14 @@ impl Profiles {
         Ok((Run::of_gathered(discovery, &gathering.rows(), ranks), losses))
     }
 
-    /// A rank's operators, by its place among the ranks.
-    pub(crate) fn operators(&self, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
+    /// The operators of a rank of the run, by its place among the ranks, without those of steps that were left out.
+    pub(crate) fn operators(&self, run: &Run, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
+        let mut found = self.all_operators(index, losses);
+        found.leave_out(&run.ranks[index].times_left_out());
+        found
+    }
+
+    fn all_operators(&self, index: usize, losses: &Mutex<Vec<Loss>>) -> Operators {
         match self {
             Self::Folders(discovery) => {
                 let (operators, lost) = read::operators(&discovery.collections[index]);

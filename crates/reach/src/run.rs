@@ -31,7 +31,9 @@ pub struct Rank {
     pub cut_steps: Vec<i32>,
     /// Further ones that were left out, because hardly any other rank has them.
     pub steps_of_few: Vec<i32>,
-    /// The source of these.
+    /// All that were left out, for whatever reason.
+    pub left_out: Vec<StepRow>,
+    /// The source of its steps.
     pub origin: StepsOrigin,
     /// The ends of its steps; predecessors are indices of [`Run::events`].
     pub finishes: Vec<FinishRow>,
@@ -46,9 +48,19 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// How many steps its operators are of, those that were left out among them; one at least.
+    /// How many steps were recorded of it, those that were left out among them; one at least.
     pub fn recorded_steps(&self) -> f64 {
-        (self.steps.len() + self.cut_steps.len() + self.steps_of_few.len()).max(1) as f64
+        (self.steps.len() + self.left_out.len()).max(1) as f64
+    }
+
+    /// How many steps its operators are of once those [that were left out](Self::times_left_out) are gone; one at least.
+    pub fn kept_steps(&self) -> f64 {
+        self.steps.len().max(1) as f64
+    }
+
+    /// The times in which steps lie that were left out.
+    pub fn times_left_out(&self) -> LeftOut {
+        LeftOut::of(&self.steps, &self.left_out)
     }
 
     /// Whether nothing of it was recorded.
@@ -64,6 +76,32 @@ impl Rank {
             (step.step, compute as f64 + idle as f64)
         };
         self.steps.iter().zip(idle).map(of_step)
+    }
+}
+
+/// Times of steps that were left out: of one that was cut, operators are there in part, and count neither as a step nor in
+/// those that are whole.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    /// The begins of all steps by the rank's own clock, in order, each with whether it was left out.
+    begins: Vec<(i64, bool)>,
+}
+
+impl LeftOut {
+    /// The times of some steps beside those that were kept.
+    pub fn of(kept: &[StepRow], left_out: &[StepRow]) -> Self {
+        let begin = |step: &StepRow| step.start_ns.unwrap_or(i64::MIN);
+        let kept = kept.iter().map(|step| (begin(step), false));
+        let left_out = left_out.iter().map(|step| (begin(step), true));
+        let mut begins: Vec<(i64, bool)> = kept.chain(left_out).collect();
+        begins.sort_unstable();
+        Self { begins }
+    }
+
+    /// Whether a time lies in a step that was left out: a step lasts until the next one.
+    pub fn has(&self, time: i64) -> bool {
+        let begun = self.begins.partition_point(|(begin, _)| *begin <= time);
+        self.begins.get(begun.saturating_sub(1)).is_some_and(|(_, is_left_out)| *is_left_out)
     }
 }
 
@@ -306,6 +344,7 @@ impl Run {
                 idle_ns: Vec::new(),
                 cut_steps: Vec::new(),
                 steps_of_few: Vec::new(),
+                left_out: Vec::new(),
                 operators: 0,
                 frequency_mhz: None,
             });
@@ -416,6 +455,7 @@ impl Run {
             });
             let mut steps = rank.steps.iter();
             rank.idle_ns.retain(|_| steps.next().is_none_or(|step| is_kept(index, step.step)));
+            rank.left_out.extend(rank.steps.iter().filter(|step| !is_kept(index, step.step)));
             rank.steps.retain(|step| is_kept(index, step.step));
             rank.compute_ns.retain(|step, _| is_kept(index, *step));
         }

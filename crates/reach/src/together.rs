@@ -181,7 +181,7 @@ impl Ranks<'_> {
         // Their operators are read only where that can tell anything: without all of them the run would be quicker.
         if !others.is_empty() && !self.hiding(vec![self.suspect(who(&all), &all)], told).is_empty() {
             let explains = opscope_parallel::map(others, |rank| {
-                let steps = self.run.ranks[*rank].recorded_steps();
+                let steps = self.run.ranks[*rank].kept_steps();
                 let time =
                     || (self.operators)(*rank).by_key.get(operator).map(|it| it.total_ns as f64 / steps);
                 !self.stop.is_wanted()

@@ -13,6 +13,7 @@ use crate::clocks::median;
 use crate::database::{Database, Texts, each_row, number, open, whole};
 use crate::discover::Collection;
 use crate::error::{Loss, LossReason};
+use crate::run::LeftOut;
 
 /// The identity of an operator across ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -116,11 +117,32 @@ pub struct Operators {
     pub spans: Vec<Span>,
     /// Their operators; one may be there several times, with other shapes.
     pub keys: Vec<OperatorKey>,
+    /// By the same place, the rows of one execution.
+    pub rows: Vec<u64>,
     /// Calls of the framework that fetch input, or are long, by start.
     pub calls: Vec<Call>,
     /// The frequency of the AI Cores in MHz, as most of its samples have it (their median), where what tells of the rank
     /// otherwise doesn't tell it.
     pub frequency_mhz: Option<f64>,
+}
+
+impl Operators {
+    /// Takes out what lies in steps that were left out.
+    pub fn leave_out(&mut self, left_out: &LeftOut) {
+        let Self { by_key, copies, spans, keys, rows, .. } = self;
+        spans.retain(|span| {
+            let is_kept = !left_out.has(span.start);
+            let place = span.key as usize;
+            if !is_kept && let Some(operator) = by_key.get_mut(&keys[place]) {
+                operator.count = operator.count.saturating_sub(1);
+                operator.total_ns = operator.total_ns.saturating_sub(span.end - span.start);
+                operator.rows = operator.rows.saturating_sub(rows[place]);
+            }
+            is_kept
+        });
+        by_key.retain(|_, operator| operator.count > 0);
+        copies.retain(|(start, _)| !left_out.has(*start));
+    }
 }
 
 /// The properties by which computing tasks count as of one kind.
@@ -260,8 +282,9 @@ impl Work for Summing {
 impl Summing {
     /// The sums.
     pub fn finish(mut self) -> Operators {
-        for (key, _, of_kind) in self.kinds {
+        for (key, rows, of_kind) in self.kinds {
             self.found.keys.push(key.clone());
+            self.found.rows.push(rows);
             // Where texts of a damaged database are lost, nothing tells which operators are the same on two ranks.
             if of_kind.count == 0 || key.name.is_empty() && key.op_type.is_empty() {
                 continue;
@@ -438,6 +461,36 @@ fn from_kernels(path: &std::path::Path, launches: &Launches, work: &mut dyn Work
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::StepRow;
+
+    #[test]
+    fn operators_and_copies_of_steps_that_were_left_out_are_not_summed_up() {
+        let step =
+            |start: i64| StepRow { step: 0, start_ns: Some(start), duration_ns: 100, preparing_ns: None };
+        let (kept, left_out) = ([step(100), step(300)], [step(200), step(400)]);
+        let key =
+            |name: &str| OperatorKey { name: name.to_owned(), op_type: "A".to_owned(), unit: String::new() };
+        let mut sums = Summing::default();
+        for (name, shapes) in [("a", "4,8"), ("a", "6,8"), ("b", "2,8")] {
+            sums.kind(Kind { key: key(name), shapes: shapes.to_owned(), types: String::new() });
+        }
+        let starts_of_kinds =
+            [(0, &[90, 100, 200, 450][..]), (1, &[199, 250, 300, 900][..]), (2, &[260][..])];
+        for (kind, starts) in starts_of_kinds {
+            for &start in starts {
+                let (end, launch) = (start + 10, Launch::UNTOLD);
+                sums.operator(Ran { start, end, kind, stream: None, launch });
+                sums.copy("MEMCPY", start, end);
+            }
+        }
+        let mut found = sums.finish();
+        found.leave_out(&LeftOut::of(&kept, &left_out));
+        let kept = Operator { count: 4, total_ns: 40, rows: 20 };
+        assert_eq!(found.by_key, BTreeMap::from([(key("a"), kept)]));
+        let starts: Vec<i64> = found.spans.iter().map(|span| span.start).collect();
+        assert_eq!(starts, [90, 100, 199, 300]);
+        assert_eq!(found.copies.len(), 4);
+    }
 
     #[test]
     fn rows_are_the_first_dimension() {
