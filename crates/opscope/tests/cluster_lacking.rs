@@ -558,3 +558,21 @@ fn operators_of_a_cut_step_are_beside_those_of_no_step() {
     assert_eq!((cause.as_str(), same_cause.as_str()), (Some("tokens"), Some("tokens")));
     assert!((same_excess / excess - 1.0).abs() < 0.05, "{excess} and {same_excess} ms");
 }
+
+#[test]
+fn parts_of_a_step_go_together_with_it_where_a_rank_lacks_the_short_ones() {
+    let place = Place::new();
+    let words = ["--ranks", "2", "--steps", "4", "--fault", "none", "--warm-up", "2", "--damage", "cut=1"];
+    let run = made_so(&place, "run", "1", "text", &words);
+    let (told, losses) = (place.done(&["cluster", &run, "--json"]).json(), told(&place, &run).1);
+    assert!(losses.iter().any(|loss| loss == "lacks_steps"), "{losses:?}");
+    let account = told["account"].as_object().unwrap();
+    let parts: f64 = account.values().map(|part| part.as_f64().unwrap()).sum();
+    let step = told["step_ns"].as_f64().unwrap();
+    assert!((parts / step - 1.0).abs() < 0.01, "{parts} of {step} ns: {account:?}");
+    // The same figures as those of the comparison.
+    let rows = place.done(&["cluster", "compare", &run, &run, "--json", "--all"]).json()["rows"].clone();
+    let of_parts = rows.as_array().unwrap().iter().filter(|row| row["kind"] == "part");
+    let compared: f64 = of_parts.map(|row| row["a_ns"].as_f64().unwrap()).sum();
+    assert!((compared / parts - 1.0).abs() < 0.01, "{compared} and {parts} ns: {rows:#}");
+}

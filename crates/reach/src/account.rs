@@ -43,18 +43,29 @@ pub fn of_ranks(run: &Run, absent: &Absent) -> Vec<Account> {
     (0..run.ranks.len()).map(|rank| of_rank(run, absent, rank)).collect()
 }
 
-/// The mean over the ranks that [count](Run::counts).
-pub fn mean(run: &Run, accounts: &[Account]) -> Account {
-    let ranks = || accounts.iter().enumerate().filter(|(rank, _)| run.counts(*rank));
-    let count = ranks().count().max(1) as f64;
-    let mean = |part: fn(&Account) -> f64| ranks().map(|(_, account)| part(account)).sum::<f64>() / count;
+/// The mean over steps of what the ranks that have a step, and [count](Run::counts), have in it on average. Each step weighs
+/// the same however many ranks lack it, as in the run's step: a mean over the means of ranks would be longer than that where
+/// a rank lacks the short ones.
+pub fn mean(run: &Run, absent: &Absent) -> Account {
+    let mut steps: BTreeMap<i32, Vec<StepAccount>> = BTreeMap::new();
+    for rank in (0..run.ranks.len()).filter(|rank| run.counts(*rank)) {
+        for account in of_steps(run, absent, rank) {
+            steps.entry(account.step).or_default().push(account);
+        }
+    }
+    let of_step = |ranks: &[StepAccount], part: fn(&StepAccount) -> i64| {
+        ranks.iter().map(|it| part(it) as f64).sum::<f64>() / ranks.len() as f64
+    };
+    let mean = |part: fn(&StepAccount) -> i64| {
+        steps.values().map(|ranks| of_step(ranks, part)).sum::<f64>() / steps.len().max(1) as f64
+    };
     Account {
         compute_ns: mean(|it| it.compute_ns),
         waiting_ns: mean(|it| it.waiting_ns),
         transfer_ns: mean(|it| it.transfer_ns),
         bubble_ns: mean(|it| it.bubble_ns),
-        host_ns: mean(|it| it.host_ns),
-        unaccounted_ns: mean(|it| it.unaccounted_ns),
+        host_ns: mean(|it| it.idle_ns),
+        unaccounted_ns: mean(StepAccount::unaccounted_ns),
     }
 }
 

@@ -238,9 +238,9 @@ impl Findings {
         missing.into_iter().collect()
     }
 
-    /// Where a step goes, as the mean over ranks.
+    /// Where a step goes, as the mean over ranks in each step, of which each weighs the same.
     pub fn account(&self) -> Account {
-        account::mean(&self.run, &self.accounts)
+        account::mean(&self.run, &self.peers.absent)
     }
 
     /// Whether it is known where the time of a rank goes, which is given by its index: one without steps or collectives

@@ -20,7 +20,8 @@ A step is computing, waiting for other ranks, waiting for a sender (bubble), tra
 hides, and idle, when no operator and no collective runs (copies count as idle). Each is measured by itself; what they leave of the step,
 or exceed it by, is told as unaccounted where it is more than a thousandth: a task that reaches into the
 next step, or records that contradict. Imbalance is how much longer than the mean the busiest rank of a
-line computes.";
+line computes. A line is the mean of all steps of its ranks; that of opscope cluster is the mean of the
+run's steps, each of which counts once, however many ranks lack it.";
 
 /// The options of `opscope cluster summary`.
 #[derive(Debug, Args)]
