@@ -188,6 +188,55 @@ for statement in json.load(sys.stdin):
     }
 
     #[test]
+    fn steps_that_are_left_out_for_a_rank_count_in_no_question_that_compares() {
+        let place = Place::new();
+        let words = [
+            "--layout",
+            "dp=2,ep=2",
+            "--fault",
+            "none",
+            "--steps",
+            "4",
+            "--damage",
+            "cut=1",
+            "--format",
+            "text",
+        ];
+        let run = made_so(&place, "runs", &words);
+        place.done(&["cluster", "import", &run, "-o", "set"]);
+        let questions = questions(&place, "datafusion");
+
+        let told = place.done(&["cluster", "experts", "set", "--json"]).json();
+        let expected = told["ranks"].as_array().unwrap();
+        let found = rows(&place, &questions["experts"], &[]);
+        assert_eq!((expected.len(), found.len()), (2, 2), "{told:#} {found:#?}");
+        assert!(found[1]["steps"].as_i64() < found[0]["steps"].as_i64(), "{found:#?}");
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(found["rank"], expected["rank"]);
+            let steps = found["steps"].as_f64().unwrap();
+            for column in ["products", "tokens"] {
+                let a_step = found[column].as_f64().unwrap() / steps;
+                assert!((a_step - expected[column].as_f64().unwrap()).abs() < 1e-6, "{found:#} {expected:#}");
+            }
+        }
+
+        // The rank with fewer steps computes as much in each.
+        let uneven = rows(&place, &questions["uneven"], &[]);
+        assert!(uneven.len() > 10, "{uneven:#?}");
+        for row in &uneven {
+            let [most, mean] = ["most_ns", "mean_ns"].map(|column| row[column].as_f64().unwrap());
+            assert!(most < 1.02 * mean + 1e3, "{row:#}");
+        }
+
+        // Nor is a collective of a step that was cut one of both ranks.
+        let seen_by_two = "SELECT count(*) AS calls FROM (QUESTION) q WHERE q.seen = 2";
+        let by_question = rows(&place, &seen_by_two.replace("QUESTION", &questions["instances"]), &[]);
+        let by_table = rows(&place, "SELECT count(*) AS calls FROM instances WHERE seen = 2", &[]);
+        assert_eq!(by_question, by_table);
+        assert!(by_table[0]["calls"].as_i64() > Some(0), "{by_table:#?}");
+    }
+
+    #[test]
     fn questions_are_taken_as_they_are_printed() {
         let place = place_with_set("4", &[]);
         for (name, sql) in questions(&place, "datafusion") {

@@ -1,6 +1,13 @@
--- Tokens and time of experts by rank.
+-- Tokens and time of experts by rank. Steps that are left out for a rank don't count: of a rank that has any in accounts,
+-- those that aren't there.
+WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
+accounted AS (SELECT DISTINCT rank FROM accounts)
 SELECT e.rank, r.ep, count(DISTINCT e.step) AS steps, count(*) AS products, CAST(sum(e.tokens) AS BIGINT) AS tokens,
        CAST(sum(e.duration_ns) AS BIGINT) AS time_ns
-FROM experts e JOIN ranks r ON r.rank = e.rank
+FROM experts e
+JOIN ranks r ON r.rank = e.rank
+LEFT JOIN counted c ON c.rank = e.rank AND c.step = e.step
+LEFT JOIN accounted a ON a.rank = e.rank
+WHERE c.step IS NOT NULL OR a.rank IS NULL
 GROUP BY e.rank, r.ep
 ORDER BY e.rank

@@ -1,11 +1,17 @@
 -- Collectives with all their parts: when the first and the last rank came, and what the others waited.
 -- Ranks that weren't recorded are waited for longer than that; opscope cluster comm infers how long.
--- Sends and receives are known by their pairs besides, and left out; table instances has them.
+-- Sends and receives are known by their pairs besides, and left out; table instances has them. Steps that are left out
+-- for a rank don't count: of a rank that has any in accounts, those that aren't there.
+WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
+accounted AS (SELECT DISTINCT rank FROM accounts)
 SELECT c.group_key, c.sequence, min(c.step) AS step, min(c.type) AS type, count(*) AS seen,
        min(c.start_ns - k.shift_ns) AS first_ns, max(c.start_ns - k.shift_ns) AS begin_ns,
        max(c.start_ns + c.duration_ns - k.shift_ns) AS end_ns, min(c.duration_ns) AS least_ns,
        CAST(sum(c.duration_ns) - count(*) * min(c.duration_ns) AS BIGINT) AS wait_ns
-FROM collectives c JOIN clocks k ON k.rank = c.rank
-WHERE c.type NOT IN ('send', 'receive')
+FROM collectives c
+JOIN clocks k ON k.rank = c.rank
+LEFT JOIN counted s ON s.rank = c.rank AND s.step = c.step
+LEFT JOIN accounted a ON a.rank = c.rank
+WHERE c.type NOT IN ('send', 'receive') AND (s.step IS NOT NULL OR a.rank IS NULL)
 GROUP BY c.group_key, c.sequence
 ORDER BY c.group_key, c.sequence

@@ -1,11 +1,29 @@
--- Operators whose time differs most between ranks: the rank with most of it beside the mean.
-WITH of_ranks AS (
-    SELECT o.rank, o.name, o.type, o.unit, CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
-    FROM operators o GROUP BY o.rank, o.name, o.type, o.unit
+-- Operators whose time a step differs most between ranks: the rank with most of it beside the mean in the same steps.
+-- Steps that are left out for a rank don't count: of a rank that has any in accounts, those that aren't there.
+WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
+accounted AS (SELECT DISTINCT rank FROM accounts),
+of_steps AS (
+    SELECT o.rank, o.step, o.name, o.type, o.unit, CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
+    FROM operators o
+    LEFT JOIN counted c ON c.rank = o.rank AND c.step = o.step
+    LEFT JOIN accounted a ON a.rank = o.rank
+    WHERE c.step IS NOT NULL OR a.rank IS NULL
+    GROUP BY o.rank, o.step, o.name, o.type, o.unit
+), beside AS (
+    SELECT s.rank, s.name, s.type, s.unit, s.total_ns,
+           CAST(floor(avg(s.total_ns) OVER (PARTITION BY s.step, s.name, s.type, s.unit)) AS BIGINT) AS mean_ns
+    FROM of_steps s
+), lengths AS (
+    SELECT s.rank, count(DISTINCT s.step) AS own FROM of_steps s GROUP BY s.rank
+), of_ranks AS (
+    SELECT b.rank, b.name, b.type, b.unit,
+           CAST(floor(CAST(sum(b.total_ns) AS DOUBLE) / max(l.own)) AS BIGINT) AS total_ns,
+           CAST(floor(CAST(sum(b.mean_ns) AS DOUBLE) / max(l.own)) AS BIGINT) AS mean_ns
+    FROM beside b JOIN lengths l ON l.rank = b.rank
+    GROUP BY b.rank, b.name, b.type, b.unit
 ), ordered AS (
-    SELECT t.rank, t.name, t.type, t.unit, t.total_ns,
-           row_number() OVER (PARTITION BY t.name, t.type, t.unit ORDER BY t.total_ns DESC, t.rank) AS place,
-           avg(t.total_ns) OVER (PARTITION BY t.name, t.type, t.unit) AS mean_ns,
+    SELECT t.rank, t.name, t.type, t.unit, t.total_ns, t.mean_ns,
+           row_number() OVER (PARTITION BY t.name, t.type, t.unit ORDER BY t.total_ns - t.mean_ns DESC, t.rank) AS place,
            count(*) OVER (PARTITION BY t.name, t.type, t.unit) AS ranks
     FROM of_ranks t
 )
