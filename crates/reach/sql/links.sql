@@ -1,16 +1,21 @@
 -- The bandwidth from rank to rank in GB/s, as the sender tells it, the slowest first. Steps that are left out for a rank
--- don't count: of a rank that has any in accounts, those that aren't there.
+-- don't count: of a rank that has any in accounts, those that aren't there. A send and its receive are a receive.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
-accounted AS (SELECT DISTINCT rank FROM accounts)
-SELECT s.rank AS src, d.rank AS dst, g.role, l.type, l.transport, sum(l.bytes) AS bytes, sum(l.time_ns) AS time_ns,
-       sum(l.bytes) / sum(l.time_ns) AS gb_per_s
-FROM links l
-JOIN groups g ON g.group_key = l.group_key
-JOIN members s ON s.group_key = l.group_key AND s.place = l.src
-JOIN members d ON d.group_key = l.group_key AND d.place = l.dst
-LEFT JOIN counted c ON c.rank = l.rank AND c.step = l.step
-LEFT JOIN accounted a ON a.rank = l.rank
-WHERE l.rank = s.rank AND l.type <> 'receive' AND s.rank <> d.rank AND l.bytes > 0 AND l.time_ns > 0
-  AND (c.step IS NOT NULL OR a.rank IS NULL)
-GROUP BY s.rank, d.rank, g.role, l.type, l.transport
-ORDER BY gb_per_s, src, dst, g.role, l.type
+accounted AS (SELECT DISTINCT rank FROM accounts),
+told AS (
+  SELECT s.rank AS src, d.rank AS dst, g.role, CASE WHEN l.type = 'send' THEN 'receive' ELSE l.type END AS type,
+         l.transport, l.bytes, l.time_ns
+  FROM links l
+  JOIN groups g ON g.group_key = l.group_key
+  JOIN members s ON s.group_key = l.group_key AND s.place = l.src
+  JOIN members d ON d.group_key = l.group_key AND d.place = l.dst
+  LEFT JOIN counted c ON c.rank = l.rank AND c.step = l.step
+  LEFT JOIN accounted a ON a.rank = l.rank
+  WHERE l.rank = s.rank AND l.type <> 'receive' AND s.rank <> d.rank AND l.bytes > 0 AND l.time_ns > 0
+    AND (c.step IS NOT NULL OR a.rank IS NULL)
+)
+SELECT t.src, t.dst, t.role, t.type, t.transport, sum(t.bytes) AS bytes, sum(t.time_ns) AS time_ns,
+       sum(t.bytes) / sum(t.time_ns) AS gb_per_s
+FROM told t
+GROUP BY t.src, t.dst, t.role, t.type, t.transport
+ORDER BY gb_per_s, t.src, t.dst, t.role, t.type
