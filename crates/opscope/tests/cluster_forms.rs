@@ -227,6 +227,8 @@ fn links_of_a_recorded_database_are_those_of_the_matrix_beside_it() {
         }
         place.write("run/profiler_info_0.json", "{}");
         // Who the others of its group were the run didn't say.
+        let told = place.done(&["cluster", "comm", "run", "--matrix"]).stderr;
+        assert!(told.contains("tell of 7 links of these") && told.contains("aren't declared"), "{told}");
         let database = rusqlite::Connection::open(place.path(to).join(names[1])).unwrap();
         let declared = "INSERT INTO META_DATA SELECT 'parallel_group_info', json_object(value, json(?1)) \
                         FROM STRING_IDS WHERE id = (SELECT groupName FROM COMMUNICATION_OP LIMIT 1)";

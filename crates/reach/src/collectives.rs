@@ -228,6 +228,28 @@ pub fn matrix(findings: &Findings, filter: &CollectivesFilter) -> Vec<MatrixRow>
     sums.into_iter().map(row).collect()
 }
 
+impl Findings {
+    /// How many links [`matrix`] leaves out because nothing says which ranks are at their ends: where a run doesn't
+    /// declare the members of a group, each rank's own files tell no more than its own place.
+    pub fn unnamed_links(&self, filter: &CollectivesFilter) -> usize {
+        let run = &self.run;
+        let mut found = BTreeSet::new();
+        for (_, row) in &run.links {
+            let Ok(group) = run.groups.binary_search_by_key(&row.group_key, |group| group.key) else {
+                continue;
+            };
+            let is_asked = filter.takes_group(self, group)
+                && filter.kind.is_none_or(|kind| kind == row.kind.of_both_sides());
+            let is_unnamed =
+                [row.src, row.dst].iter().any(|place| run.groups[group].member(*place).is_none());
+            if is_asked && is_unnamed && row.src != row.dst && row.bytes > 0.0 && row.time_ns > 0.0 {
+                found.insert((group, row.src, row.dst));
+            }
+        }
+        found.len()
+    }
+}
+
 /// A link beside its like: of all that a use and type carry over it, the group's part that is slowest by comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {

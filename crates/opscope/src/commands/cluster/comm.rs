@@ -9,7 +9,7 @@ use opscope_say::{say, word};
 use super::source::{SourceArguments, form_of};
 use crate::commands::form::FormArguments;
 use crate::exit::{Exit, UsageError};
-use crate::report::cluster;
+use crate::report::{cluster, count};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -65,25 +65,33 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         false => arguments.source.examine(terminal)?,
     };
     let form = form_of(&arguments.form, terminal);
+    let filter = filter(&findings, arguments)?;
     let tables = match &arguments.instance {
         Some(word) => cluster::instance_tables(&find_instance(&findings, word)?, form),
-        None => {
-            let filter = filter(&findings, arguments)?;
-            match arguments.matrix {
-                true => cluster::matrix_tables(&matrix(&findings, &filter)),
-                false => cluster::collectives_tables(&collectives(&findings, &filter)),
-            }
-        }
+        None if arguments.matrix => cluster::matrix_tables(&matrix(&findings, &filter)),
+        None => cluster::collectives_tables(&collectives(&findings, &filter)),
     };
     if tables.iter().all(cluster::Named::is_empty) {
-        terminal.note(match arguments.matrix {
-            true => word("the profiles tell no links of these collectives"),
-            false => word("there are no collectives of this group and type"),
+        terminal.note(&match arguments.matrix {
+            true => no_links(findings.unnamed_links(&filter)),
+            false => word("there are no collectives of this group and type").to_owned(),
         });
     }
     let losses = cluster::losses(&findings);
     terminal.print(&cluster::print(&tables, form, losses)?)?;
     Ok(Exit::Done)
+}
+
+/// Why no links are shown, by how many there are of which nothing says between which ranks they are.
+fn no_links(unnamed: usize) -> String {
+    match unnamed {
+        0 => word("the profiles tell no links of these collectives").to_owned(),
+        unnamed => say!(
+            "the profiles tell of {} of these collectives, and not of the ranks at the other ends, because the members \
+             of their groups aren't declared; the profiles of the other ranks do",
+            count(unnamed, "link")
+        ),
+    }
 }
 
 fn filter(findings: &Findings, arguments: &Arguments) -> Result<CollectivesFilter, UsageError> {
