@@ -754,6 +754,28 @@ fn files_that_no_manifest_names_are_not_asked_and_go_with_the_next_import() {
 }
 
 #[test]
+fn a_set_without_tables_over_all_ranks_says_why_it_has_none() {
+    let place = Place::new();
+    let folder = sample(&place, "db", &["--ranks", "4"]);
+    let rank = std::fs::read_dir(place.path(&folder)).unwrap().next().unwrap().unwrap().file_name();
+    let alone = format!("{folder}/{}", rank.to_str().unwrap());
+    place.done(&["cluster", "import", &alone, "-o", "one"]);
+    place.done(&["cluster", "import", &folder, "-o", "little", "--keep", "summary"]);
+    for (set, why) in [("one", "has a counterpart on another rank"), ("little", "keeps no collectives")] {
+        for dialect in ["duckdb", "spark"] {
+            let ask = ["cluster", "queries", "summary", "--dialect", dialect, "--set", set];
+            place.fails(1, &["no table accounts", why], &ask);
+        }
+        let told =
+            place.fails(1, &["no table accounts", why], &["cluster", "sql", set, "SELECT * FROM accounts"]);
+        assert!(!told.stderr.contains("--shard"), "{}", told.stderr);
+        assert!(!place.done(&["cluster", "sql", set]).stdout.contains("once all ranks are imported"));
+    }
+    place.done(&["cluster", "import", &folder, "-o", "one"]);
+    place.done(&["cluster", "queries", "summary", "--dialect", "duckdb", "--set", "one"]);
+}
+
+#[test]
 fn tables_over_fewer_ranks_than_the_set_has_go_and_are_asked_by_nobody() {
     let place = Place::new();
     let folder = sample(&place, "db", &["--ranks", "8"]);

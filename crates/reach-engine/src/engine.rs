@@ -23,7 +23,7 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use opscope_files::Unfinished;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{Set, SetError};
+use opscope_reach::{Set, SetTable};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -65,7 +65,7 @@ pub struct Engine {
     limits: Limits,
     place: Box<dyn Place>,
     /// Tables over all ranks that aren't there yet.
-    absent: Vec<&'static str>,
+    absent: Vec<SetTable>,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
     _spill: Spill,
@@ -150,10 +150,10 @@ impl Engine {
             SessionConfig::new().with_target_partitions(limits.threads.get()).with_information_schema(true);
         let context = place.session(config, environment).map_err(EngineError::start)?;
         let mut absent = Vec::new();
-        for table in &set_tables {
+        for table in set_tables {
             match table.files.is_empty() {
-                true => absent.push(table.name),
-                false => tables::register(&context, table).map_err(EngineError::start)?,
+                true => absent.push(table),
+                false => tables::register(&context, &table).map_err(EngineError::start)?,
             }
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -212,9 +212,9 @@ impl Engine {
         let planned = self.runtime().block_on(statement::plan(&self.context.state(), sql));
         planned.map_err(|error| {
             let EngineError::Statement { message } = &error else { return error };
-            let is_missed = |table: &&&str| message.contains(&format!("{table}' not found"));
-            match self.absent.iter().find(is_missed).copied() {
-                Some(table) => EngineError::Set(SetError::NotWhole { table: table.to_owned() }),
+            let is_missed = |table: &&SetTable| message.contains(&format!("{}' not found", table.name));
+            match self.absent.iter().find(is_missed) {
+                Some(table) => EngineError::Set(table.absent()),
                 None => error,
             }
         })

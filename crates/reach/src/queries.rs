@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::set::whole::Absence;
 use crate::{Set, SetError, SetTable};
 
 /// A question.
@@ -80,6 +81,8 @@ pub struct RunTables {
     run: String,
     /// Tables over all ranks that there are none of.
     absent: Vec<&'static str>,
+    /// Why that is so.
+    absence: Absence,
     /// Tables whose folders hold files that no manifest names, with those that manifests do.
     listed: BTreeMap<&'static str, Vec<PathBuf>>,
     others: Vec<PathBuf>,
@@ -88,8 +91,14 @@ pub struct RunTables {
 impl RunTables {
     /// The tables of a set that may not be there yet: whatever its folders will hold.
     pub fn of_folders(set: &Path, run: &str) -> Self {
-        let (absent, listed, others) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { set: set.to_owned(), run: run.to_owned(), absent, listed, others }
+        Self {
+            set: set.to_owned(),
+            run: run.to_owned(),
+            absent: Vec::new(),
+            absence: Absence::default(),
+            listed: BTreeMap::new(),
+            others: Vec::new(),
+        }
     }
 
     /// The tables of a set.
@@ -105,13 +114,14 @@ impl RunTables {
             others.iter().any(|path| path.starts_with(&folder))
         };
         let listed = tables.into_iter().filter(has_others).map(|table| (table.name, table.files)).collect();
-        Ok(Self { set: set.path.clone(), run: set.run.clone(), absent, listed, others })
+        let (path, run, absence) = (set.path.clone(), set.run.clone(), Absence::of(set));
+        Ok(Self { set: path, run, absent, absence, listed, others })
     }
 
     /// Refuses tables of which there are none.
     fn check(&self, tables: &[&'static str]) -> Result<(), SetError> {
         match tables.iter().find(|table| self.absent.contains(table)) {
-            Some(table) => Err(SetError::NotWhole { table: (*table).to_owned() }),
+            Some(table) => Err(self.absence.error(table)),
             None => Ok(()),
         }
     }

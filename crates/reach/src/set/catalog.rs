@@ -13,7 +13,8 @@ use super::tables::{
     OperatorLine, RankLine, StepLine,
 };
 use super::whole::{
-    self, AccountLine, ArrivalLine, ClockLine, CostLine, GroupLine, InstanceLine, MemberLine, SuspectLine,
+    self, Absence, AccountLine, ArrivalLine, ClockLine, CostLine, GroupLine, InstanceLine, MemberLine,
+    SuspectLine,
 };
 
 /// A table of a set.
@@ -26,6 +27,14 @@ pub struct SetTable {
     /// Its files, each of which has the length that it was written with. None where the table is one over all ranks
     /// and some are still missing.
     pub files: Vec<PathBuf>,
+    absence: Absence,
+}
+
+impl SetTable {
+    /// That the table isn't there, where it has no files, and what to do about it.
+    pub fn absent(&self) -> SetError {
+        self.absence.error(self.name)
+    }
 }
 
 /// A table's name and columns.
@@ -69,12 +78,13 @@ impl Set {
     pub fn tables(&self) -> Result<Vec<SetTable>, SetError> {
         let whole = whole::find(self).map(|whole| whole.files).unwrap_or_default();
         self.check(&whole)?;
+        let absence = Absence::of(self);
         let files = || self.parts.iter().flat_map(|part| &part.files).chain(&whole);
         let table = |(name, schema): Known| {
             let of_table = files().filter(|file| file.path.split('/').next() == Some(name));
             let files = of_table.map(|file| self.path.join(&file.path)).collect();
             let schema = schema().map_err(|error| SetError::unreadable(&self.path, error))?;
-            Ok(SetTable { name, schema, files })
+            Ok(SetTable { name, schema, files, absence })
         };
         known().into_iter().map(table).collect()
     }

@@ -4,6 +4,7 @@
 //! SET/opscope.json                                                  the set's version
 //! SET/_manifest/run=R/00000000-00000063.json                        a part: ranks, files, sources' fingerprints
 //! SET/_manifest/run=R/whole.json                                    tables over all ranks, and of which parts
+//! SET/_manifest/run=R/incomparable.json                             of which parts there are none: nothing compares
 //! SET/operators/run=R/block=00000/00000000-00000063-HASH.parquet    tables of ranks: a block is 64 ranks
 //! SET/collectives/run=R/bucket=13/00000000-00000063-HASH.parquet    collectives: a bucket is some groups
 //! SET/instances/run=R/whole-HASH.parquet                            tables over all ranks
@@ -166,6 +167,25 @@ pub enum SetError {
          cluster import of the rest, or without --shard, makes it"
     )]
     NotWhole {
+        /// The table.
+        table: String,
+    },
+    /// A table over all ranks isn't there, because nothing in them can be compared.
+    #[error(
+        "there is no table {table}, which compares ranks: none of the collectives of the ranks in the set has a \
+         counterpart on another rank; opscope cluster import of other ranks of the run, collected with the profiler \
+         level Level1 or above, makes it"
+    )]
+    NothingCompared {
+        /// The table.
+        table: String,
+    },
+    /// A table over all ranks isn't there, because the set keeps too little of them.
+    #[error(
+        "there is no table {table}, which compares ranks: the set keeps no collectives of some of them; opscope \
+         cluster import into another set, with --keep communication or all, makes it"
+    )]
+    NotKept {
         /// The table.
         table: String,
     },

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{TableFile, WholeFile};
 use super::import::{lock_commits, part_files};
-use super::manifest::{self, Fingerprint, Manifest, PartFile};
+use super::manifest::{self, Fingerprint, Keep, Manifest, PartFile};
 use super::open::Set;
 use super::table::{Row, Text, table};
 use super::tables::LossLine;
@@ -261,6 +261,58 @@ pub fn of_parts(folder: &Path, parts: &[Manifest]) -> Option<WholeManifest> {
     written(folder).filter(|it| it.schema <= SCHEMA && it.parts == print_of(parts).text())
 }
 
+/// The note that nothing in the parts can be compared, so that there are no tables over all ranks.
+#[derive(Debug, Serialize, Deserialize)]
+struct Incomparable {
+    program: String,
+    /// The fingerprint of the parts.
+    parts: String,
+}
+
+/// The name of that note. It isn't among the tables' manifest, which programs take for that of tables.
+const INCOMPARABLE_FILE: &str = "incomparable.json";
+
+/// The reason for which there are no tables over all ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Absence {
+    /// Ranks are missing, or came in since the tables were made.
+    #[default]
+    Waiting,
+    /// Nothing in the ranks can be compared.
+    Incomparable,
+    /// The set doesn't keep what is compared.
+    NotKept,
+}
+
+impl Absence {
+    /// The reason for which a set has none.
+    pub fn of(set: &Set) -> Self {
+        let note = manifest::folder(&set.path, &set.run).join(INCOMPARABLE_FILE);
+        let is_of_these = |note: &Incomparable| note.parts == print_of(&set.parts).text();
+        match manifest::read_json::<Incomparable>(&note) {
+            _ if set.keep() == Keep::Summary => Self::NotKept,
+            Ok(note) if is_of_these(&note) => Self::Incomparable,
+            _ => Self::Waiting,
+        }
+    }
+
+    /// That a table isn't there, and what to do about it.
+    pub fn error(self, table: &str) -> SetError {
+        let table = table.to_owned();
+        match self {
+            Self::Waiting => SetError::NotWhole { table },
+            Self::Incomparable => SetError::NothingCompared { table },
+            Self::NotKept => SetError::NotKept { table },
+        }
+    }
+}
+
+/// Notes that nothing in the parts can be compared, so that whoever misses a table over all ranks is told why.
+fn note_incomparable(folder: &Path, parts: Fingerprint) -> Result<(), SetError> {
+    let note = Incomparable { program: manifest::program(), parts: parts.text() };
+    manifest::write_json(&folder.join(INCOMPARABLE_FILE), &note)
+}
+
 /// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
 pub fn find(set: &Set) -> Option<WholeManifest> {
     of_parts(&manifest::folder(&set.path, &set.run), &set.parts)
@@ -278,7 +330,13 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<bool, Rea
     let are_damaged = found.is_some();
     let print = print_of(&set.parts);
     let (path, run, known) = (set.path.clone(), set.run.clone(), set.losses.clone());
-    let findings = examine_profiles(&Profiles::Set(set), stop, progress)?;
+    let findings = match examine_profiles(&Profiles::Set(set), stop, progress) {
+        Err(error @ ReachError::NothingMatched { .. }) => {
+            note_incomparable(&manifest::folder(&path, &run), print)?;
+            return Err(error);
+        }
+        findings => findings?,
+    };
     let name = format!("whole-{}.parquet", &print.text()[..8]);
     let place = |table: &str| {
         let folder = path.join(table).join(format!("run={run}"));

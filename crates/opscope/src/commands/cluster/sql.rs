@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use opscope_formats::sqlite::Value;
-use opscope_reach::{RunTables, SetTable, for_duckdb, is_question, without_comments};
+use opscope_reach::{RunTables, SetError, SetTable, for_duckdb, is_question, without_comments};
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
@@ -160,7 +160,12 @@ fn tables_text(tables: &[SetTable], width: Option<u16>) -> String {
     let mut table = Table::new([TableColumn::text("table"), TableColumn::text("columns")]);
     for of_set in tables {
         let columns: Vec<&str> = of_set.schema.get_fields().iter().map(|column| column.name()).collect();
-        let absent = if of_set.files.is_empty() { " (once all ranks are imported)" } else { "" };
+        let absent = match of_set.absent() {
+            _ if !of_set.files.is_empty() => "",
+            SetError::NothingCompared { .. } => " (once ranks are imported that can be compared)",
+            SetError::NotKept { .. } => " (of sets that keep collectives)",
+            _ => " (once all ranks are imported)",
+        };
         table.row([TableCell::from(of_set.name), format!("{}{absent}", columns.join(", ")).into()]);
     }
     table.to_text(width)
