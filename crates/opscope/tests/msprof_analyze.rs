@@ -258,6 +258,41 @@ fn ranks_and_a_step_are_chosen_where_the_vendors_program_chooses_them() {
     let (ranks, of_step) = tokens("tokens-of-step", &["--rank_list", "0,1,2,5", "--step_id", "11"]);
     assert_eq!(ranks, BTreeSet::from([0, 1, 2, 5]));
     assert!(0 < of_step && 2 * of_step < of_all, "{of_step} of {of_all}");
+    // Stages are of the groups in which the chosen ranks are; all other ranks are one more.
+    place.done(&[
+        "sample",
+        "cluster",
+        "--layout",
+        "tp=2,dp=2,pp=2",
+        "--seed",
+        "6",
+        "--format",
+        "db",
+        "--layers",
+        "2",
+    ]);
+    let staged = "cluster_8_ranks_seed_6/db";
+    let in_stages = |mode: &str, list: &str, output: &str| {
+        place.done(&["msprof-analyze", "-m", mode, "-d", staged, "-o", output, "--rank_list", list]);
+        let tables = read(&results(&place, output));
+        let contents = &tables["ClusterStepTraceTime"];
+        let [kind, index] = ["type", "index"]
+            .map(|name| contents.columns.iter().position(|it| it == name).expect("the column"));
+        let text = |value: &rusqlite::types::Value| match value {
+            rusqlite::types::Value::Text(text) => text.clone(),
+            other => panic!("{other:?} is no text"),
+        };
+        let stages = contents.rows.iter().filter(|row| text(&row[kind]) == "stage");
+        stages.map(|row| text(&row[index])).collect::<BTreeSet<_>>()
+    };
+    for (mode, list, stages) in [
+        ("communication_time", "0", ["()", "(0,1,2)"]),
+        ("communication_matrix", "1,3", ["()", "(0,1,2,3)"]),
+        ("all", "0,4,7", ["(0,1,2)", "(4,5,6,7)"]),
+    ] {
+        let found = in_stages(mode, list, &format!("stages-of-{list}"));
+        assert!(stages.iter().all(|stage| found.contains(*stage)), "{mode} {list}: {found:?}");
+    }
     let texts = "cluster_8_ranks_seed_5/text";
     let told = place.done(&["msprof-analyze", "-d", texts, "-o", "texts", "--rank_list", "0"]);
     assert!(told.stderr.contains("of texts all ranks are written"), "{}", told.stderr);
@@ -280,6 +315,12 @@ fn ranks_and_a_step_are_chosen_where_the_vendors_program_chooses_them() {
         let [ours, theirs] = ["ours", "theirs"].map(|whose| format!("{whose}-{number}"));
         run(mode, &ours, more);
         vendor(&program, &place, &[&["-m", mode, "-d", input, "-o", &theirs], more].concat());
+        assert_same_databases(&results(&place, &ours), &results(&place, &theirs), mode);
+    }
+    for (mode, list) in [("all", "0,4,7"), ("communication_time", "0"), ("communication_matrix", "1,3")] {
+        let [ours, theirs] = ["ours", "theirs"].map(|whose| format!("{whose}-stages-{mode}"));
+        in_stages(mode, list, &ours);
+        vendor(&program, &place, &["-m", mode, "-d", staged, "-o", &theirs, "--rank_list", list]);
         assert_same_databases(&results(&place, &ours), &results(&place, &theirs), mode);
     }
 }

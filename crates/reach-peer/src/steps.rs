@@ -1,13 +1,13 @@
 //! Where the steps of each rank go, and the longest of each stage: `ClusterStepTraceTime`,
 //! `cluster_step_trace_time.csv`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use opscope_reach::Collection;
 use opscope_reach::database::{each_row, number, text, whole};
 
-use crate::groups::Members;
+use crate::groups::{Members, Seen, Traffic};
 use crate::ranks::{File, Ranks};
 use crate::run::{About, Layout};
 use crate::table::{Kind, Output, Table};
@@ -125,11 +125,50 @@ fn longest(steps: &[Step], stage: &[u32]) -> Vec<(String, [Option<f64>; 9])> {
     order.into_iter().filter_map(|step| Some((step.to_owned(), *by_step.get(step)?))).collect()
 }
 
+/// The stages of a run that has several, as the vendor's tool finds them: ranks that groups tie together in which the
+/// chosen ranks have collectives. A group across stages, such as one of all ranks, ties none.
+pub fn stages(layout: Option<Layout>, seen: &Seen, ranks: &Ranks) -> Vec<Vec<u32>> {
+    let Some(layout) = layout.filter(|layout| layout.pipeline > 1) else { return Vec::new() };
+    let stage_of = |rank: u32| layout.places(rank)[1];
+    let mut stages: Vec<BTreeSet<u32>> = Vec::new();
+    for (traffic, _, members) in seen.all(ranks) {
+        let Some(first) = members.ranks.first().map(|rank| stage_of(*rank)) else { continue };
+        if traffic != Traffic::Collective || members.ranks.iter().any(|rank| stage_of(*rank) != first) {
+            continue;
+        }
+        let mut tied: BTreeSet<u32> = members.ranks.into_iter().collect();
+        stages.retain(|stage| {
+            let is_apart = stage.is_disjoint(&tied);
+            if !is_apart {
+                tied.extend(stage);
+            }
+            is_apart
+        });
+        stages.push(tied);
+    }
+    stages.into_iter().map(|stage| stage.into_iter().collect()).collect()
+}
+
+/// The stages with their names, by their first ranks. Where there are any, the ranks that are in none are one without
+/// a member in its name.
+fn named(steps: &[Step], stages: &[Vec<u32>]) -> Vec<(Vec<u32>, String)> {
+    let is_in_none = |rank: &u32| !stages.iter().any(|stage| stage.binary_search(rank).is_ok());
+    let rest: BTreeSet<u32> = steps.iter().map(|step| step.rank).filter(is_in_none).collect();
+    let name = |ranks: &[u32]| Members { ranks: ranks.to_vec(), ..Members::default() }.text();
+    let mut named: Vec<(Vec<u32>, String)> =
+        stages.iter().map(|stage| (stage.clone(), name(stage))).collect();
+    if !named.is_empty() {
+        named.push((rest.into_iter().collect(), name(&[])));
+    }
+    named.sort();
+    named
+}
+
 /// Writes the table of databases.
 ///
 /// # Errors
 /// SQLite's.
-pub fn write(steps: &[Step], about: &About, output: &Output) -> rusqlite::Result<()> {
+pub fn write(steps: &[Step], about: &About, stages: &[Vec<u32>], output: &Output) -> rusqlite::Result<()> {
     let mut table = output.table(&STEPS)?;
     let layout = about.layout();
     for step in steps {
@@ -138,8 +177,7 @@ pub fn write(steps: &[Step], about: &About, output: &Output) -> rusqlite::Result
         let index = step.rank.to_string();
         table.row((&step.step, "rank", index, a, b, c, d, e, f, g, h, i, copy, stage, part))?;
     }
-    for stage in layout.map_or_else(Vec::new, Layout::stages) {
-        let index = Members { ranks: stage.clone(), ..Members::default() }.text();
+    for (stage, index) in named(steps, stages) {
         for (step, [a, b, c, d, e, f, g, h, i]) in longest(steps, &stage) {
             table.row((step, "stage", &index, a, b, c, d, e, f, g, h, i, "NA", "NA", "NA"))?;
         }
@@ -181,6 +219,15 @@ pub fn write_text(steps: &[Step], layout: Option<Layout>, to: &mut dyn Write) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_in_no_stage_are_one_without_members_in_its_name() {
+        let step = |rank| Step { rank, step: String::new(), figures: [None; 9] };
+        let steps: Vec<Step> = [3, 0, 2, 0, 4].map(step).into();
+        let names = |stages: &[Vec<u32>]| named(&steps, stages);
+        assert_eq!(names(&[vec![2, 3]]), [(vec![0, 4], "()".to_owned()), (vec![2, 3], "(2,3)".to_owned())]);
+        assert!(names(&[]).is_empty());
+    }
 
     #[test]
     fn a_stage_shows_the_longest_of_each_figure() {

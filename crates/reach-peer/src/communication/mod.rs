@@ -51,7 +51,8 @@ pub fn of_databases(ranks: &Ranks, all: &Ranks, parts: Parts, path: &Path) -> Re
         }
         if parts.run {
             run::write(&about, output)?;
-            steps::write(&steps::read(all), &about, output)?;
+            let stages = steps::stages(about.layout(), &seen, ranks);
+            steps::write(&steps::read(all), &about, &stages, output)?;
         }
         Ok(())
     })
