@@ -43,15 +43,18 @@ pub(super) fn ranks(corpus: &Path, work: &Path) {
     save(corpus, "rank_set", "two", &set_with_names_of_the_list(&set).to_input());
 }
 
-/// The files of a set of one part. Their names tell of its ranks and their data (`FIRST-LAST-HASH`, the manifest's
-/// `FIRST-LAST`), where those of a list are always the same; so they are renamed, in the manifest as well.
+/// The files of a set of one part, without the tables over all ranks. Their names tell of its ranks and their data
+/// (`FIRST-LAST-HASH`, the manifest's `FIRST-LAST`), where those of a list are always the same; so they are renamed, in the
+/// manifest as well.
 fn set_with_names_of_the_list(set: &Path) -> Packed {
     let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_of_part = |path: &PathBuf| !name(path).starts_with(|letter: char| letter.is_alphabetic());
     let is_table = |path: &&PathBuf| path.extension().is_some_and(|it| it == "parquet");
-    let all = files(set);
-    let of_data = all.iter().find(is_table).map(name).expect("a table");
+    let (of_part, others): (Vec<PathBuf>, Vec<PathBuf>) = files(set).into_iter().partition(is_of_part);
+    let of_data = of_part.iter().find(is_table).map(name).expect("a table");
+    let is_of_set = |path: &&PathBuf| path.parent() == Some(set);
     let mut packed = Packed::default();
-    for path in &all {
+    for path in of_part.iter().chain(others.iter().filter(is_of_set)) {
         let place = path.strip_prefix(set).expect("a file below it").to_string_lossy();
         let content = std::fs::read(path).expect("a readable file");
         match String::from_utf8(content) {
