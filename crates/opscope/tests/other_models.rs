@@ -591,13 +591,13 @@ fn a_gelu_by_the_hyperbolic_tangent_is_the_nodes_that_compute_it_whatever_ran_be
         ("sum", "AddV2"),
         ("bent", "Mul"),
         ("tanh", "Tanh"),
-        ("another", "Relu"),
+        ("another", "MatMul"),
         ("plus", "AddV2"),
         ("halved", "Mul"),
         ("gelu", "Mul"),
     ];
     place.write("op_summary_apart.csv", op_summary(&apart));
-    place.write("op_summary_fused.csv", op_summary(&[("GPT2Gelu", "FastGelu")]));
+    place.write("op_summary_fused.csv", op_summary(&[("another", "MatMul"), ("GPT2Gelu", "FastGelu")]));
     let with = ["--model-a", "net.pb", "--model-b", "net.pb"];
     let files = ["compare", "op_summary_apart.csv", "op_summary_fused.csv"];
     let text = place.done(&[&files[..], &with].concat()).stdout;
