@@ -229,8 +229,8 @@ fn waits_for_a_rank_that_was_not_recorded_are_those_of_comm_in_tables_and_timeli
         let cell = |name: &str| row[name].parse::<f64>().unwrap();
         assert!((sum("waited_ns") - cell("waiting_ns")).abs() <= count, "{told:#} {row:?}");
         assert!((sum("transfer_ns") / count - cell("transfer_ns")).abs() <= 1.0, "{told:#} {row:?}");
-        let is_part =
-            |args: &Value| args["group"] == row["group"] && args["sequence"].to_string() == row["sequence"];
+        let sequence: i64 = row["sequence"].parse().unwrap();
+        let is_part = |args: &Value| args["group"] == row["group"] && args["sequence"] == sequence;
         let slices: Vec<&Value> =
             of_phase(&events, "X").map(|event| &event["args"]).filter(|args| is_part(args)).collect();
         assert!(slices.len() == parts.len() && slices.iter().all(|args| args["inferred"] == true), "{one}");
