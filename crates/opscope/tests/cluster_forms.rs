@@ -129,7 +129,7 @@ fn groups_that_a_timeline_does_not_tell_are_not_guessed() {
     assert!(told.stdout.contains(why) && !told.stdout.contains("Level1"), "{}", told.stdout);
     assert_eq!(place.done(&["cluster", "info", ".", "--json"]).json()["incomparable"], "no_groups");
     let chinese = place.run(&["cluster", ".", "--lang", "zh"]).stderr;
-    assert!(chinese.contains("未写明集合通信所属的通信组"), "{chinese}");
+    assert!(chinese.contains("未写明集合通信所属的通信域"), "{chinese}");
 }
 
 #[test]

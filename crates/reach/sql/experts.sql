@@ -1,5 +1,5 @@
--- Tokens and time of experts by rank. Steps that are left out for a rank don't count: of a rank that has any in accounts,
--- those that aren't there.
+-- Tokens and time of experts by rank. Steps that are left out for a rank don't count: where table accounts has steps
+-- of a rank, those that it lacks; where it has none of a rank, all of that rank's steps count.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
 accounted AS (SELECT DISTINCT rank FROM accounts)
 SELECT e.rank, r.ep, count(DISTINCT e.step) AS steps, count(*) AS products, CAST(sum(e.tokens) AS BIGINT) AS tokens,

@@ -1,7 +1,6 @@
--- Collectives with all their parts: when the first and the last rank came, and what the others waited.
--- Ranks that weren't recorded are waited for longer than that; opscope cluster comm infers how long.
--- Sends and receives are known by their pairs besides, and left out; table instances has them. Steps that are left out
--- for a rank don't count: of a rank that has any in accounts, those that aren't there.
+-- Each collective by the parts that were recorded of it (seen): when the first and the last rank came, and what the
+-- others waited; opscope cluster comm infers waits for ranks that weren't recorded. Without sends and receives,
+-- which table instances has, and without steps that are left out for a rank.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
 accounted AS (SELECT DISTINCT rank FROM accounts)
 SELECT c.group_key, c.sequence, min(c.step) AS step, min(c.type) AS type, count(*) AS seen,

@@ -1,5 +1,6 @@
--- The bandwidth from rank to rank in GB/s, as the sender tells it, the slowest first. Steps that are left out for a rank
--- don't count: of a rank that has any in accounts, those that aren't there. A send and its receive are a receive.
+-- The bandwidth from rank to rank in GB/s, as the sender tells it, the slowest first. Steps that are left out for a
+-- rank don't count: where table accounts has steps of a rank, those that it lacks; where it has none of a rank, all
+-- of that rank's steps count. A send and its receive are a receive.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
 accounted AS (SELECT DISTINCT rank FROM accounts),
 told AS (

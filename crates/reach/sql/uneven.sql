@@ -1,5 +1,6 @@
--- Operators whose time a step differs most between ranks: the rank with most of it beside the mean in the same steps.
--- Steps that are left out for a rank don't count: of a rank that has any in accounts, those that aren't there.
+-- Operators whose time a step differs most between ranks: the rank that is most above the mean in the same steps,
+-- with that mean. Steps that are left out for a rank don't count: where table accounts has steps of a rank, those
+-- that it lacks; where it has none of a rank, all of that rank's steps count.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
 accounted AS (SELECT DISTINCT rank FROM accounts),
 of_steps AS (

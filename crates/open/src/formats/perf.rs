@@ -13,7 +13,7 @@ use crate::{OpenError, Stop};
 pub static FORMAT: Format = Format {
     name: "a text of perf script",
     about: Some(&About {
-        from: "Linux perf: perf record -g, then perf script > FILE",
+        from: "Linux perf: perf record, with -g for stacks, then perf script > FILE, also with -F and --show-mmap-events",
         tried: Tried::RealFiles,
         ..ABOUT
     }),

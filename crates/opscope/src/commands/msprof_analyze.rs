@@ -84,8 +84,8 @@ struct Cluster {
     #[arg(long = "bp", value_name = "DIR")]
     base: Option<PathBuf>,
 
-    /// These ranks only; texts are written of every rank, and so are steps and hosts by all, communication_time and
-    /// communication_matrix
+    /// These ranks only, in all modes but cluster_time_compare_summary; texts are written of every rank, and so are steps
+    /// and hosts by all, communication_time and communication_matrix
     #[arg(long = "rank_list", value_name = "ID,…|all", default_value = "all")]
     ranks: String,
 
