@@ -19,7 +19,7 @@ Examples:
   opscope sample cluster -o gpus --format kineto
   opscope sample cluster --ranks 64 --fault slow-link=0-28:0.5 --fault ai-cpu=49:2ms
   opscope sample cluster --ranks 16 --fault none --damage missing=5 --damage cut=6
-  opscope sample cluster --layout tp=2,pp=4,dp=8,ep=8 --devices-per-host 16 --steps 4
+  opscope sample cluster --layout tp=2,pp=4,dp=8,ep=8 --devices-per-host 16 --steps 4 --warm-up 1.8
 
 Faults:
   low-frequency=RANK[:FACTOR]   its operators take 1.25 times as long
