@@ -51,7 +51,7 @@ fn fused_activations_attention_and_int8_are_named_as_the_runtime_names_them() {
     ask(&python, &["generate", &folder.to_string_lossy()]);
     let models = models(&folder);
     assert!(models.len() >= 15, "{models:?}");
-    models.iter().for_each(|model| compare(&place, &python, model));
+    compare_all(&place, &python, &models);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn models_of_other_packages_are_named_as_the_runtime_names_them() {
     place.write("sr.npy", sampling_rate());
     let models = models(&folder);
     assert!(models.len() >= 15, "{models:?}");
-    models.iter().for_each(|model| compare(&place, &python, model));
+    compare_all(&place, &python, &models);
 }
 
 #[test]
@@ -120,20 +120,30 @@ fn ask(python: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn compare(place: &Place, python: &Path, model: &Path) {
+/// The runtime is asked about all models at once, because starting it takes longer than most answers.
+fn compare_all(place: &Place, python: &Path, models: &[PathBuf]) {
+    let paths: Vec<_> = models.iter().map(|model| model.to_string_lossy()).collect();
+    let arguments: Vec<&str> = std::iter::once("optimize").chain(paths.iter().map(|path| &**path)).collect();
+    let answers = ask(python, &arguments);
+    let truths: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(truths.len(), models.len() * LEVELS.len());
+    models.iter().zip(truths.chunks(LEVELS.len())).for_each(|(model, truths)| compare(place, model, truths));
+}
+
+/// `truths` has one value for each level.
+fn compare(place: &Place, model: &Path, truths: &[Value]) {
     let path = model.to_string_lossy();
     let stem = model.file_stem().unwrap_or_default().to_string_lossy();
     let inputs = INPUTS.iter().find(|(name, _)| *name == stem).map_or(&[][..], |(_, inputs)| inputs);
     let inputs: Vec<&str> = if stem.starts_with("Run_") { vec!["input=1x3x50x160"] } else { inputs.to_vec() };
-    for level in LEVELS {
+    for (level, truth) in LEVELS.into_iter().zip(truths) {
         let mut arguments = vec!["run", &path, "--engine", "ort", "--optimize", level, "--json"];
         arguments.extend(["--iterations", "1", "--warmup", "0", "--threads", "1"]);
         inputs.iter().for_each(|input| arguments.extend(["--input", input]));
         let answer = place.done(&arguments).json();
-        let truth: Value = serde_json::from_str(&ask(python, &["optimize", &path, level])).expect("JSON");
         let what = format!("{stem}, optimization {level}");
-        same_nodes(&what, &answer, &truth);
-        stand_for_the_truth(&what, &answer, &truth);
+        same_nodes(&what, &answer, truth);
+        stand_for_the_truth(&what, &answer, truth);
         assert_eq!(answer["graph"]["unattributed"], 0, "{what}");
         if level == "off" {
             assert_eq!(answer["graph"]["fused"], 0, "{what}: nothing is fused where nothing may be");

@@ -1,8 +1,9 @@
 """What ONNX Runtime makes of models, told by the runtime itself and by the tensors' names alone.
 
     truth.py generate FOLDER         writes small models with what fusions look for
-    truth.py optimize MODEL LEVEL    the nodes that run: their names and types, and which of the model's
-                                     nodes they must and may stand for, as JSON
+    truth.py optimize MODEL...       the nodes that run: their names and types, and which of the model's
+                                     nodes they must and may stand for; a line of JSON for each model and
+                                     level of optimization, in the order of LEVELS
 """
 
 import json
@@ -219,9 +220,14 @@ def optimize(path, level):
             "must": [own.name for own in made if own.op_type not in MOVES and node.op_type not in MOVES],
             "may": between(node),
         })
-    print(json.dumps(rows))
+    return rows
 
 
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    {"generate": generate, "optimize": optimize}[command](*arguments)
+    if command == "generate":
+        generate(*arguments)
+    else:
+        for model in arguments:
+            for level in LEVELS:
+                print(json.dumps(optimize(model, level)))
