@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::Run;
+use crate::run::{Instance, Run};
 
 /// A host's clock.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -67,10 +67,18 @@ const DRIFT_SPAN: f64 = 1e9;
 
 /// Finds the clocks of all hosts.
 pub fn align(run: &Run) -> Clocks {
-    let pairs = pairs(run);
-    let mut hosts: Vec<HostClock> =
+    let mut pairs = pairs(run, Instance::is_complete);
+    let unknown: Vec<HostClock> =
         run.hosts.iter().map(|host| HostClock { host: host.clone(), ..HostClock::default() }).collect();
-    let islands = grow_trees(&mut hosts, &pairs);
+    let mut hosts = unknown.clone();
+    let mut islands = grow_trees(&mut hosts, &pairs);
+    if islands > 1 {
+        // A group of which one rank wasn't recorded has no collective that is whole; its others leave together even so.
+        let of_parts = self::pairs(run, |instance| !instance.is_complete());
+        pairs.extend(of_parts.into_iter().filter(|pair| hosts[pair.a].island != hosts[pair.b].island));
+        hosts = unknown;
+        islands = grow_trees(&mut hosts, &pairs);
+    }
     refine(&mut hosts, &pairs);
     let mut zero = vec![i64::MAX; islands];
     for event in &run.events {
@@ -81,13 +89,13 @@ pub fn align(run: &Run) -> Clocks {
     Clocks { hosts, zero }
 }
 
-/// Differences of ends for each pair of hosts that share collectives.
-fn pairs(run: &Run) -> Vec<Pair> {
+/// Differences of ends for each pair of hosts that share such collectives.
+fn pairs(run: &Run, is_asked_for: impl Fn(&Instance) -> bool) -> Vec<Pair> {
     let mut samples: BTreeMap<(usize, usize), Vec<(f64, f64)>> = BTreeMap::new();
     let Some(zero) = run.events.iter().map(|event| event.start_ns).min() else { return Vec::new() };
-    for instance in &run.instances {
+    for instance in run.instances.iter().filter(|instance| is_asked_for(instance)) {
         let parts = || run.events_of(instance);
-        if !instance.is_complete() || !parts().all(|event| event.kind.ends_together()) {
+        if !parts().all(|event| event.kind.ends_together()) {
             continue;
         }
         let mut ends: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
