@@ -1,6 +1,6 @@
 -- Each collective by the parts that were recorded of it (seen): when the first and the last rank came, and what the
--- others waited; opscope cluster comm infers waits for ranks that weren't recorded. Without sends and receives,
--- which table instances has, and without steps that are left out for a rank.
+-- others waited. Table instances has sends and receives as well, and infers waits for ranks that weren't recorded.
+-- Steps that are left out for a rank don't count.
 WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
 accounted AS (SELECT DISTINCT rank FROM accounts)
 SELECT c.group_key, c.sequence, min(c.step) AS step, min(c.type) AS type, count(*) AS seen,

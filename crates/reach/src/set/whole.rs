@@ -79,9 +79,10 @@ table! {
 }
 
 table! {
-    /// A collective with all its parts, by the run's clock.
+    /// A collective with all its parts, by the run's clock. Where a rank came last that wasn't recorded, waits for it are
+    /// inferred.
     InstanceLine in "instances" {
-        /// Its number, in the order of the transfers' begins.
+        /// Its number, in the order in which the last came of those that were recorded.
         instance: i64,
         /// The group.
         group_key: i64,
@@ -99,15 +100,15 @@ table! {
         seen: i32,
         /// The rank that came first.
         first_rank: i32,
-        /// The rank that came last.
-        last_rank: i32,
+        /// The rank that came last; missing where that one wasn't recorded.
+        last_rank: Option<i32>,
         /// When the first came.
         first_ns: i64,
         /// When the last came, and the transfer began.
         begin_ns: i64,
         /// When the last left.
         end_ns: i64,
-        /// The sum of what the parts waited for the last one.
+        /// The sum of what the parts that were recorded waited for the last one.
         wait_ns: i64,
         /// The transfer's mean length.
         transfer_ns: i64,
@@ -119,6 +120,8 @@ table! {
         end_spread_ns: i64,
         /// 1 if all members were recorded, else 0.
         complete: i32,
+        /// 1 if a rank came last that wasn't recorded, so that the begin and all waits are inferred, else 0.
+        inferred: i32,
     }
 }
 
@@ -135,7 +138,7 @@ table! {
         occurrence: i32,
         /// Its start.
         start_ns: i64,
-        /// How long it waited for the last one.
+        /// How long it waited for the last one, which is inferred where the instance says so.
         wait_ns: i64,
         /// The rank's own work before it.
         segment_ns: i64,
@@ -468,13 +471,13 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
         let parts = || run.events_of(instance);
         let by_start =
             |a: &&crate::Event, b: &&crate::Event| a.start.total_cmp(&b.start).then(a.rank.cmp(&b.rank));
-        let (Some(first), Some(last)) = (parts().min_by(by_start), parts().max_by(by_start)) else {
-            continue;
-        };
+        let Some(first) = parts().min_by(by_start) else { continue };
+        let last = findings.last_part(index as u32).map(|part| run.events[part as usize].rank);
         let kind = first.kind.of_both_sides();
         let whole = |time: f64| time.round() as i64;
         let ends = || parts().map(crate::Event::end);
         let (first_end, last_end) = (ends().fold(f64::MAX, f64::min), ends().fold(f64::MIN, f64::max));
+        let transfers = parts().map(|part| part.duration_ns as f64 - findings.waited_ns(part));
         let line = InstanceLine {
             instance: index as i64,
             group_key: group.key as i64,
@@ -485,18 +488,17 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
             members: instance.members as i32,
             seen: instance.seen as i32,
             first_rank: number(findings, first.rank as usize),
-            last_rank: number(findings, last.rank as usize),
+            last_rank: last.map(|rank| number(findings, rank as usize)),
             first_ns: whole(first.start),
-            begin_ns: whole(instance.begin),
+            begin_ns: whole(findings.transfer_begin(index as u32)),
             end_ns: whole(last_end),
-            wait_ns: parts().fold(0, |sum: i64, part| {
-                sum.saturating_add(whole(instance.begin).saturating_sub(whole(part.start)))
-            }),
-            transfer_ns: whole(instance.tail),
+            wait_ns: parts().fold(0, |sum: i64, part| sum.saturating_add(whole(findings.waited_ns(part)))),
+            transfer_ns: whole(transfers.sum::<f64>() / f64::from(instance.seen.max(1))),
             typical_ns: whole(findings.peers.tail[index]),
             bytes: instance_bytes(parts().map(|part| part.bytes), kind) as i64,
             end_spread_ns: whole(last_end - first_end),
             complete: i32::from(instance.is_complete()),
+            inferred: i32::from(findings.is_wait_inferred(index as u32)),
         };
         file.push(line)?;
     }
@@ -508,14 +510,13 @@ fn arrivals(findings: &Findings, file: &mut TableFile<ArrivalLine>) -> Result<()
     for (rank, of_rank) in run.ranks.iter().enumerate() {
         for (place, index) in of_rank.events.clone().enumerate() {
             let event = &run.events[index];
-            let (begin, start) = (run.instances[event.instance as usize].begin.round(), event.start.round());
             file.push(ArrivalLine {
                 rank: number(findings, rank),
                 place: place as i32,
                 instance: i64::from(event.instance),
                 occurrence: peers.occurrence[index] as i32,
-                start_ns: start as i64,
-                wait_ns: (begin - start) as i64,
+                start_ns: event.start.round() as i64,
+                wait_ns: findings.waited_ns(event).round() as i64,
                 segment_ns: event.segment_ns,
                 typical_ns: peers.work.segment[index].round() as i64,
             })?;

@@ -8,6 +8,8 @@ use std::path::Path;
 use sample::{Cluster, Faults, RANKS};
 use tempfile::TempDir;
 
+use crate::set::table::Row;
+use crate::set::whole::{ArrivalLine, InstanceLine};
 use crate::{Cause, Findings, LossReason, ReachError, Who, arrivals, chain, examine};
 
 fn examined(folder: &Path) -> Findings {
@@ -434,6 +436,47 @@ fn the_table_of_losses_has_what_reading_and_comparing_ranks_lost() {
     told.sort();
     assert_eq!(found, told);
     assert!(found.iter().any(|it| (it.0, &*it.1) == (Some(6), "shifted")), "{found:?}");
+}
+
+/// Imports ranks into a set.
+fn imported(ranks: &Path, set: &Path) {
+    let options =
+        crate::ImportOptions { run: "run".to_owned(), shard: None, keep: crate::Keep::All, jobs: 1 };
+    crate::import(&[ranks.to_owned()], set, &options, &Default::default(), &|_| {}).unwrap();
+}
+
+/// The rows of a set's table.
+fn rows<R: Row>(set: &Path) -> Vec<R> {
+    let tables = crate::Set::open(set, None).unwrap().tables().unwrap();
+    let table = tables.into_iter().find(|table| table.name == R::TABLE).unwrap();
+    let read = |path: &Path| crate::set::file::read::<R>(path, None, &mut Default::default()).unwrap();
+    table.files.iter().flat_map(|path| read(path)).collect()
+}
+
+#[test]
+fn tables_of_a_set_tell_waits_for_a_rank_that_was_not_recorded_as_commands_do() {
+    let folder = TempDir::new().unwrap();
+    let (ranks, set) = (folder.path().join("ranks"), folder.path().join("set"));
+    let cluster = Cluster::new(5, Faults { slow_rank: Some(5), ..Faults::default() });
+    cluster.write(&ranks, (0..RANKS).filter(|rank| *rank != 5), None);
+    imported(&ranks, &set);
+    let findings = examined(&set);
+    let (instances, arrivals) = (rows::<InstanceLine>(&set), rows::<ArrivalLine>(&set));
+    assert!(instances.iter().any(|it| it.inferred == 1 && it.seen == 1));
+    assert!(instances.iter().any(|it| it.inferred == 0 && it.complete == 1));
+    for line in &instances {
+        assert_eq!(line.last_rank.is_none(), line.inferred == 1, "{line:?}");
+        let [told] = &crate::instances(&findings, line.group_key as u64, line.sequence)[..] else {
+            panic!("{line:?}")
+        };
+        let sum = |part: fn(&crate::PartRow) -> f64| told.parts.iter().map(part).sum::<f64>();
+        let count = told.parts.len() as f64;
+        assert!((sum(|it| it.waited_ns) - line.wait_ns as f64).abs() <= count, "{line:?} {told:?}");
+        let transfer = sum(|it| it.transfer_ns) / count;
+        assert!((transfer - line.transfer_ns as f64).abs() <= 1.0, "{line:?} {told:?}");
+        let of_parts = arrivals.iter().filter(|it| it.instance == line.instance).map(|it| it.wait_ns);
+        assert_eq!(of_parts.sum::<i64>(), line.wait_ns, "{line:?}");
+    }
 }
 
 #[test]
