@@ -236,6 +236,33 @@ for statement in json.load(sys.stdin):
     }
 
     #[test]
+    fn waits_for_a_rank_that_was_not_recorded_are_those_of_the_command() {
+        let place = Place::new();
+        let run = ["--layers", "1", "--layout", "tp=2,pp=1,dp=4,ep=1", "--steps", "2"];
+        let damage = ["--fault", "late-input=5:20ms", "--damage", "missing=5", "--format", "db"];
+        let run = made_so(&place, "runs", &[&run[..], &damage].concat());
+        place.done(&["cluster", "import", &run, "-o", "set"]);
+        let told = place.done(&["cluster", "comm", "set", "--json"]).json();
+        let expected = told["collectives"].as_array().unwrap();
+        let questions = questions(&place, "datafusion");
+        let found = rows(&place, &questions["comm"], &[]);
+        assert_eq!((expected.len(), found.len()), (3, 3), "{told:#} {found:#?}");
+        let number = |row: &Value, column: &str| row[column].as_f64().unwrap();
+        for expected in expected {
+            let is_same = |row: &&Value| ["role", "type"].iter().all(|it| row[it] == expected[it]);
+            let found = found.iter().find(is_same).unwrap();
+            // Each of the ranks takes part in each of the steps.
+            let parts = 7.0 * 2.0;
+            let difference = number(found, "wait_ns") / parts - number(expected, "waiting_ns");
+            assert!(difference.abs() <= 100.0, "{found:#} {expected:#}");
+        }
+        let waits = rows(&place, &questions["waits"], &[]);
+        let sum = |rows: &[Value]| rows.iter().map(|row| number(row, "wait_ns")).sum::<f64>();
+        assert_eq!(sum(&waits), sum(&found), "{waits:#?} {found:#?}");
+        assert!(waits.iter().any(|row| row["rank"].is_null()), "{waits:#?}");
+    }
+
+    #[test]
     fn questions_are_taken_as_they_are_printed() {
         let place = place_with_set("4", &[]);
         for (name, sql) in questions(&place, "datafusion") {
