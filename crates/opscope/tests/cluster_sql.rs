@@ -263,6 +263,40 @@ for statement in json.load(sys.stdin):
     }
 
     #[test]
+    fn a_rank_that_numbers_its_steps_otherwise_is_in_every_answer() {
+        let place = Place::new();
+        let words = ["--ranks", "8", "--layers", "1", "--steps", "2", "--fault", "none", "--format", "text"];
+        let run = made_so(&place, "runs", &words);
+        place.done(&["cluster", "import", &run, "-o", "set"]);
+        let questions = questions(&place, "datafusion");
+        let answered = |name: &str| rows(&place, &questions[name], &[]);
+        let asked = ["experts", "instances", "links", "uneven"];
+        let expected = asked.map(answered);
+        let mut folders = std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path());
+        let of_rank = folders.find(|it| it.display().to_string().contains("_10005_")).unwrap();
+        let outputs = of_rank.join("ASCEND_PROFILER_OUTPUT");
+        for (file, words) in [
+            ("communication.json", [("\"step10\"", "\"step17\""), ("\"step11\"", "\"step18\"")]),
+            ("communication_matrix.json", [("\"step10\"", "\"step17\""), ("\"step11\"", "\"step18\"")]),
+            ("step_trace_time.csv", [("\n10,", "\n17,"), ("\n11,", "\n18,")]),
+            ("kernel_details.csv", [("\n10,", "\n17,"), ("\n11,", "\n18,")]),
+        ] {
+            let text = std::fs::read_to_string(outputs.join(file)).unwrap();
+            let renumbered = words.iter().fold(text, |text, (old, new)| text.replace(old, new));
+            std::fs::write(outputs.join(file), renumbered).unwrap();
+        }
+        std::fs::remove_dir_all(place.path("set")).unwrap();
+        place.done(&["cluster", "import", &run, "-o", "set"]);
+        let own =
+            rows(&place, "SELECT DISTINCT own_step FROM accounts WHERE rank = 5 ORDER BY own_step", &[]);
+        assert_eq!(own, [json!({"own_step": 17}), json!({"own_step": 18})]);
+        for (name, expected) in asked.iter().zip(&expected) {
+            assert!(!expected.is_empty(), "{name}");
+            assert_same(name, &answered(name), expected, 1e-6);
+        }
+    }
+
+    #[test]
     fn questions_are_taken_as_they_are_printed() {
         let place = place_with_set("4", &[]);
         for (name, sql) in questions(&place, "datafusion") {

@@ -1,8 +1,8 @@
 -- The bandwidth from rank to rank in GB/s, as the sender tells it, the slowest first. Steps that are left out for a
--- rank don't count: where table accounts has steps of a rank, those that it lacks; where it has none of a rank, all
--- of that rank's steps count. A send and its receive are a receive.
-WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
-accounted AS (SELECT DISTINCT rank FROM accounts),
+-- rank don't count: where table accounts has a rank's own steps (own_step), those that it lacks; where it has none of
+-- a rank, all of that rank's steps count. A send and its receive are a receive.
+WITH counted AS (SELECT rank, own_step FROM accounts WHERE own_step IS NOT NULL),
+accounted AS (SELECT DISTINCT rank FROM counted),
 told AS (
   SELECT s.rank AS src, d.rank AS dst, g.role, CASE WHEN l.type = 'send' THEN 'receive' ELSE l.type END AS type,
          l.transport, l.bytes, l.time_ns
@@ -10,10 +10,10 @@ told AS (
   JOIN groups g ON g.group_key = l.group_key
   JOIN members s ON s.group_key = l.group_key AND s.place = l.src
   JOIN members d ON d.group_key = l.group_key AND d.place = l.dst
-  LEFT JOIN counted c ON c.rank = l.rank AND c.step = l.step
+  LEFT JOIN counted c ON c.rank = l.rank AND c.own_step = l.step
   LEFT JOIN accounted a ON a.rank = l.rank
   WHERE l.rank = s.rank AND l.type <> 'receive' AND s.rank <> d.rank AND l.bytes > 0 AND l.time_ns > 0
-    AND (c.step IS NOT NULL OR a.rank IS NULL)
+    AND (c.own_step IS NOT NULL OR a.rank IS NULL)
 )
 SELECT t.src, t.dst, t.role, t.type, t.transport, sum(t.bytes) AS bytes, sum(t.time_ns) AS time_ns,
        sum(t.bytes) / sum(t.time_ns) AS gb_per_s

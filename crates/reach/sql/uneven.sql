@@ -1,15 +1,16 @@
 -- Operators whose time a step differs most between ranks: the rank that is most above the mean in the same steps,
--- with that mean. Steps that are left out for a rank don't count: where table accounts has steps of a rank, those
--- that it lacks; where it has none of a rank, all of that rank's steps count.
-WITH counted AS (SELECT DISTINCT rank, step FROM accounts),
-accounted AS (SELECT DISTINCT rank FROM accounts),
+-- with that mean. Steps that are left out for a rank don't count: where table accounts has a rank's own steps
+-- (own_step), those that it lacks; where it has none of a rank, all of that rank's steps count.
+WITH counted AS (SELECT rank, step, own_step FROM accounts WHERE own_step IS NOT NULL),
+accounted AS (SELECT DISTINCT rank FROM counted),
 of_steps AS (
-    SELECT o.rank, o.step, o.name, o.type, o.unit, CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
+    SELECT o.rank, coalesce(c.step, o.step) AS step, o.name, o.type, o.unit,
+           CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
     FROM operators o
-    LEFT JOIN counted c ON c.rank = o.rank AND c.step = o.step
+    LEFT JOIN counted c ON c.rank = o.rank AND c.own_step = o.step
     LEFT JOIN accounted a ON a.rank = o.rank
     WHERE c.step IS NOT NULL OR a.rank IS NULL
-    GROUP BY o.rank, o.step, o.name, o.type, o.unit
+    GROUP BY o.rank, coalesce(c.step, o.step), o.name, o.type, o.unit
 ), beside AS (
     SELECT s.rank, s.name, s.type, s.unit, s.total_ns,
            CAST(floor(avg(s.total_ns) OVER (PARTITION BY s.step, s.name, s.type, s.unit)) AS BIGINT) AS mean_ns

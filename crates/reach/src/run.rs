@@ -35,6 +35,9 @@ pub struct Rank {
     pub left_out: Vec<StepRow>,
     /// The source of its steps.
     pub origin: StepsOrigin,
+    /// By how much the run's numbers of its steps are greater than its own; `None` where its recording was divided into
+    /// the steps of others, which it doesn't have itself.
+    pub renumbered: Option<i32>,
     /// The ends of its steps; predecessors are indices of [`Run::events`].
     pub finishes: Vec<FinishRow>,
     /// Its time under computing, by step.
@@ -56,6 +59,11 @@ impl Rank {
     /// How many steps its operators are of once those [that were left out](Self::times_left_out) are gone; one at least.
     pub fn kept_steps(&self) -> f64 {
         self.steps.len().max(1) as f64
+    }
+
+    /// Its own number of a step of the run, which its tables in a set have; `None` where it doesn't have that by itself.
+    pub fn own_step(&self, step: i32) -> Option<i32> {
+        self.renumbered.map(|by| step.saturating_sub(by))
     }
 
     /// The times in which steps lie that were left out.
@@ -339,6 +347,7 @@ impl Run {
                 events: first..first + count,
                 steps: Vec::new(),
                 origin: StepsOrigin::default(),
+                renumbered: Some(0),
                 finishes: Vec::new(),
                 compute_ns: BTreeMap::new(),
                 idle_ns: Vec::new(),
@@ -477,6 +486,7 @@ impl Run {
         rank.compute_ns = BTreeMap::from([(0, sum(&mut rank.compute_ns.values().copied()))]);
         rank.idle_ns = vec![sum(&mut rank.idle_ns.iter().copied())];
         rank.origin = StepsOrigin::Whole;
+        rank.renumbered = None;
     }
 
     /// The parts of a collective, as indices of [`Run::events`].

@@ -58,6 +58,7 @@ fn renumber(run: &mut Run) -> Vec<usize> {
         let compute = std::mem::take(&mut of_rank.compute_ns);
         of_rank.compute_ns = compute.into_iter().map(|(step, ns)| (number(step), ns)).collect();
         of_rank.cut_steps.iter_mut().for_each(|step| *step = number(*step));
+        of_rank.renumbered = of_rank.renumbered.map(|by| by.saturating_add(more));
         added.insert(rank as u32, more);
         changed.push(rank);
     }
@@ -156,6 +157,7 @@ fn divide(run: &mut Run, rank: usize) -> bool {
     of_rank.compute_ns = lasts.keys().map(|step| (*step, compute / count)).collect();
     of_rank.idle_ns = vec![idle / count; lasts.len()];
     of_rank.origin = StepsOrigin::Inferred;
+    of_rank.renumbered = None;
     true
 }
 
@@ -164,6 +166,8 @@ fn number_whole(run: &mut Run, rank: usize, number: i32) {
     let events = run.ranks[rank].events.clone();
     run.events[events].iter_mut().for_each(|event| event.step = number);
     let of_rank = &mut run.ranks[rank];
+    let own = of_rank.steps.first().map_or(number, |step| step.step);
+    of_rank.renumbered = of_rank.renumbered.map(|by| by.saturating_add(number.saturating_sub(own)));
     of_rank.steps.iter_mut().for_each(|step| step.step = number);
     of_rank.finishes.iter_mut().for_each(|finish| finish.step = number);
     let compute = of_rank.compute_ns.values().fold(0, |sum: i64, ns| sum.saturating_add(*ns));

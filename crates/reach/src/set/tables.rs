@@ -1,5 +1,8 @@
 //! The tables of a set. Each rank's rows stand together and in the order of their starts, but for collectives, which
 //! stand by group and number so that all parts of one lie together.
+//!
+//! Steps have the numbers that the rank gives them here, because each rank is read by itself, and only all of them tell
+//! which number of one is which of another. Table `accounts` brings them (`own_step`) together with those of the run.
 
 use super::table::{Text, Told, table};
 

@@ -88,7 +88,7 @@ table! {
         group_key: i64,
         /// The number in the group, aligned across ranks.
         sequence: i32,
-        /// The step.
+        /// The step, by the number that the run has for it.
         step: i32,
         /// The group's use.
         role: Text,
@@ -152,7 +152,7 @@ table! {
     AccountLine in "accounts" {
         /// The rank.
         rank: i32,
-        /// The step.
+        /// The step, by the number that the run has for it.
         step: i32,
         /// Its length.
         step_ns: i64,
@@ -166,6 +166,9 @@ table! {
         transfer_ns: i64,
         /// With neither operators nor collectives on the device.
         idle_ns: i64,
+        /// The number that the rank's own tables have for the step; missing where the rank doesn't have the run's steps by
+        /// itself, such as one that takes several for one.
+        own_step: Option<i32>,
     }
 }
 
@@ -537,6 +540,7 @@ fn accounts(findings: &Findings, file: &mut TableFile<AccountLine>) -> Result<()
                 bubble_ns: step.bubble_ns,
                 transfer_ns: step.transfer_ns,
                 idle_ns: step.idle_ns,
+                own_step: findings.run.ranks[index].own_step(step.step),
             })?;
         }
     }

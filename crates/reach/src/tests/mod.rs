@@ -9,7 +9,8 @@ use sample::{Cluster, Faults, RANKS};
 use tempfile::TempDir;
 
 use crate::set::table::Row;
-use crate::set::whole::{ArrivalLine, InstanceLine};
+use crate::set::tables::{LinkLine, StepLine};
+use crate::set::whole::{AccountLine, ArrivalLine, InstanceLine};
 use crate::{Cause, Findings, LossReason, ReachError, Who, arrivals, chain, examine};
 
 fn examined(folder: &Path) -> Findings {
@@ -477,6 +478,38 @@ fn tables_of_a_set_tell_waits_for_a_rank_that_was_not_recorded_as_commands_do() 
         let of_parts = arrivals.iter().filter(|it| it.instance == line.instance).map(|it| it.wait_ns);
         assert_eq!(of_parts.sum::<i64>(), line.wait_ns, "{line:?}");
     }
+}
+
+#[test]
+fn tables_of_a_set_bring_the_steps_of_a_rank_together_with_those_of_the_run() {
+    let folder = TempDir::new().unwrap();
+    let (ranks, set) = (folder.path().join("ranks"), folder.path().join("set"));
+    Cluster::new(1, Faults::default()).write(&ranks, 0..RANKS, None);
+    let outputs = ranks.join("host1_105_20260102030405005_ascend_pt/ASCEND_PROFILER_OUTPUT");
+    for (file, words) in [
+        ("communication.json", [("\"step0\"", "\"step7\""), ("\"step1\"", "\"step8\"")]),
+        ("communication_matrix.json", [("\"step0\"", "\"step7\""), ("\"step1\"", "\"step8\"")]),
+        ("step_trace_time.csv", [("\n0,", "\n7,"), ("\n1,", "\n8,")]),
+    ] {
+        let text = std::fs::read_to_string(outputs.join(file)).unwrap();
+        let renumbered = words.iter().fold(text, |text, (old, new)| text.replace(old, new));
+        std::fs::write(outputs.join(file), renumbered).unwrap();
+    }
+    imported(&ranks, &set);
+    let accounts = rows::<AccountLine>(&set);
+    for rank in 0..RANKS as i32 {
+        let own = |line: &&AccountLine| line.rank == rank;
+        let found: Vec<_> = accounts.iter().filter(own).map(|line| (line.step, line.own_step)).collect();
+        let more = if rank == 5 { 7 } else { 0 };
+        assert_eq!(found, [(0, Some(more)), (1, Some(more + 1))], "rank {rank}");
+    }
+    // The numbers of the rank's own tables are all among those.
+    let is_known =
+        |rank: i32, step: i32| accounts.iter().any(|line| line.rank == rank && line.own_step == Some(step));
+    let (links, steps) = (rows::<LinkLine>(&set), rows::<StepLine>(&set));
+    assert!(links.iter().any(|line| line.rank == 5 && line.step == 7));
+    assert!(links.iter().all(|line| is_known(line.rank, line.step)));
+    assert!(steps.iter().all(|line| is_known(line.rank, line.step)));
 }
 
 #[test]
