@@ -212,6 +212,33 @@ fn a_slow_link_between_two_stages_costs_what_its_own_direction_does() {
 }
 
 #[test]
+fn a_slow_link_between_the_only_two_ranks_is_told_beside_the_other_direction() {
+    for (layout, link) in [
+        ("tp=2,pp=1,dp=1,ep=1", "slow-link=0-1:0.3"),
+        ("tp=2,pp=1,dp=1,ep=1", "slow-link=1-0:0.6"),
+        ("tp=1,pp=1,dp=2,ep=1", "slow-link=0-1:0.3"),
+        ("tp=1,pp=1,dp=2,ep=1", "slow-link=1-0:0.5"),
+    ] {
+        let (truth, answer) = judged(layout, "3", &[link]);
+        let (known, told) = (known(&truth), named(&answer));
+        let [(name, saves, cause)] = &told[..] else { panic!("{layout} {link}: {answer:#}") };
+        let expected = if link.contains("0-1") { "link 0 → 1" } else { "link 1 → 0" };
+        assert_eq!((&**name, &**cause), (expected, "slow_link"), "{layout} {link}");
+        assert!((saves - known).abs() < 0.1 * known, "{layout} {link}: {saves} ms, not {known}");
+        let suspect = &answer["suspects"][0];
+        let cause = &suspect["evidence"]["causes"][0];
+        let is_said = (&cause["is_of_opposite"], &suspect["weak"]);
+        assert_eq!(is_said, (&true.into(), &true.into()), "{layout} {link}: {suspect:#}");
+        let figure = |name: &str| cause[name].as_f64().unwrap();
+        assert!(figure("gb_per_s") < 0.7 * figure("peers_gb_per_s"), "{layout} {link}: {suspect:#}");
+    }
+    for layout in ["tp=2,pp=1,dp=1,ep=1", "tp=1,pp=1,dp=2,ep=1"] {
+        let (_, answer) = judged(layout, "3", &["none"]);
+        assert_eq!(named(&answer), [], "{layout}");
+    }
+}
+
+#[test]
 fn a_group_is_named_where_too_few_of_its_links_are_alike_to_be_compared() {
     let (truth, answer) = judged("tp=1,pp=2,dp=1,ep=1", "1", &["slow-link=0-1:0.3"]);
     let known = known(&truth);

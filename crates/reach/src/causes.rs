@@ -100,6 +100,8 @@ pub enum Cause {
         gb_per_s: f64,
         /// That of its like.
         peers_gb_per_s: f64,
+        /// Whether that is of the other direction instead, because too few links are alike.
+        is_of_opposite: bool,
         /// The use and type of what it slows.
         slows: Vec<String>,
     },
@@ -226,6 +228,7 @@ pub fn explain(run: &Run, peers: &Peers, operators: &OperatorsOf<'_>, suspect: &
                 transport: link.transport,
                 gb_per_s: link.bandwidth,
                 peers_gb_per_s: link.typical,
+                is_of_opposite: link.is_of_opposite,
                 slows: uses_of(run, link),
             };
             told(Explanation { cause, explains_ns: suspect.excess_ns })

@@ -265,7 +265,7 @@ pub struct Standing {
 pub fn standings(findings: &Findings, rows: &[MatrixRow]) -> Vec<Option<Standing>> {
     let run = &findings.run;
     let mut slowest: BTreeMap<(Role, CollectiveType, u32, u32, Transport), Standing> = BTreeMap::new();
-    for it in compare(run).iter() {
+    for it in compare(run).iter().filter(|it| !it.is_of_opposite) {
         let Some(peers_gb_per_s) = it.typical else { continue };
         let number = |index: usize| run.ranks[index].number;
         let kind = if it.kind == CollectiveType::Send { CollectiveType::Receive } else { it.kind };

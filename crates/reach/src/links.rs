@@ -1,7 +1,9 @@
 //! Links that are slower than their like.
 //!
 //! The bandwidth of each directed pair of ranks is compared with that of other pairs with the same kind of link, the
-//! same type of collective, number of members and size of messages.
+//! same type of collective, number of members and size of messages. Where too few pairs are alike, as in a run of two
+//! ranks, the other direction is what is left to compare with: ranks of a collective send one another as much at the
+//! same time. Sends are left to their group, because those of the two directions have other times and loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +42,8 @@ pub struct SlowLink {
     pub bandwidth: f64,
     /// The median of its like.
     pub typical: f64,
+    /// Whether that is the other direction's instead, because too few are alike.
+    pub is_of_opposite: bool,
     /// The groups that use it, as indices.
     pub groups: Vec<u32>,
     /// The slow links, by sender and receiver.
@@ -48,6 +52,10 @@ pub struct SlowLink {
 
 /// The fewest pairs of a class that are compared.
 const FEWEST: usize = 4;
+
+/// The share of the other direction's bandwidth below which a link is slow that has no like: nothing tells how far such
+/// links lie apart by chance, and all of a healthy group lie within a few hundredths.
+const CLEARLY: f64 = 0.7;
 
 /// A group's use of a directed pair of ranks beside those of its like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +74,10 @@ pub struct Compared {
     pub time_ns: f64,
     /// Its bandwidth in GB/s.
     pub bandwidth: f64,
-    /// The median of its like; `None` where too few are alike to be compared.
+    /// The median of its like; `None` where too few are alike to be compared, and the other direction isn't clearly quicker.
     pub typical: Option<f64>,
+    /// Whether that is the other direction's bandwidth.
+    pub is_of_opposite: bool,
     /// Whether it is slower than chance explains.
     pub is_slow: bool,
 }
@@ -146,12 +156,14 @@ fn each_measured(run: &Run, mut each: impl FnMut(u32, Compared)) {
         let middle = median(&mut logarithms);
         let mut off: Vec<f64> = logarithms.iter().map(|it| (it - middle).abs()).collect();
         let spread = (1.4826 * median(&mut off)).max(0.02);
-        let typical = (uses.len() >= FEWEST).then(|| middle.exp());
+        let of_like = (uses.len() >= FEWEST).then(|| middle.exp());
         for it in uses {
             let bandwidth = it.bandwidth();
             let is_low =
                 |typical: f64| (bandwidth.ln() - middle) / spread < -4.0 && bandwidth < 0.85 * typical;
-            let is_slow = typical.is_some_and(is_low);
+            let of_opposite = if of_like.is_some() { None } else { opposite(run, uses, it) };
+            let of_opposite = of_opposite.filter(|opposite| bandwidth < CLEARLY * opposite);
+            let is_slow = of_like.is_some_and(is_low) || of_opposite.is_some();
             let compared = Compared {
                 transport: it.transport,
                 kind: it.kind,
@@ -160,12 +172,21 @@ fn each_measured(run: &Run, mut each: impl FnMut(u32, Compared)) {
                 group: it.group,
                 time_ns: it.time_ns,
                 bandwidth,
-                typical,
+                typical: of_like.or(of_opposite),
+                is_of_opposite: of_opposite.is_some(),
                 is_slow,
             };
             each(it.dst, compared);
         }
     }
+}
+
+/// The bandwidth of the other direction in the same collectives, where it is told.
+fn opposite(run: &Run, uses: &[Use], it: &Use) -> Option<f64> {
+    let number = |index: u32| run.ranks[index as usize].number;
+    let is_opposite =
+        |other: &&Use| other.group == it.group && number(other.src) == it.dst && other.dst == number(it.src);
+    uses.iter().find(is_opposite).filter(|_| !it.kind.is_between_two()).map(Use::bandwidth)
 }
 
 /// A slow link in a group's use of its links.
@@ -249,9 +270,9 @@ pub fn slow_links(run: &Run, compared: &[Compared]) -> Vec<SlowLink> {
     let mut slow: BTreeMap<(usize, usize), SlowLink> = BTreeMap::new();
     for it in compared.iter().filter(|it| it.is_slow) {
         let Some(typical) = it.typical else { continue };
-        let &Compared { src, dst, transport, bandwidth, .. } = it;
-        let (ends, pairs) = (Ends::Pair(src, dst), vec![(src, dst)]);
-        let found = SlowLink { ends, transport, bandwidth, typical, groups: Vec::new(), pairs };
+        let &Compared { src, dst, transport, bandwidth, is_of_opposite, .. } = it;
+        let (ends, pairs, groups) = (Ends::Pair(src, dst), vec![(src, dst)], Vec::new());
+        let found = SlowLink { ends, transport, bandwidth, typical, is_of_opposite, groups, pairs };
         let known = slow.entry((src, dst)).or_insert_with(|| found.clone());
         if ratio(&found) < ratio(known) {
             *known = found;

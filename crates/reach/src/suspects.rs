@@ -443,7 +443,8 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
         .cloned()
         .map(|link| {
             let (excess, since) = excess_of_groups(run, peers, &link.groups);
-            suspect(Who::Link(link), excess / steps, since, false)
+            let is_weak = link.is_of_opposite;
+            suspect(Who::Link(link), excess / steps, since, is_weak)
         })
         .collect();
     // A slow link tells more of its group than that it is slow.

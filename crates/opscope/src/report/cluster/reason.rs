@@ -79,6 +79,12 @@ pub fn of_cause(cause: &Cause) -> String {
         Cause::Copies { excess_ns } => {
             say!("copies between host and device take {} ms longer", milliseconds(*excess_ns))
         }
+        Cause::SlowLink { gb_per_s, peers_gb_per_s, is_of_opposite: true, slows, .. } => {
+            let slows = slows.join(", ");
+            say!(
+                "{gb_per_s:.1} GB/s where the other direction has {peers_gb_per_s:.1}; every {slows} that uses it"
+            )
+        }
         Cause::SlowLink { gb_per_s, peers_gb_per_s, slows, .. } => {
             let slows = slows.join(", ");
             say!("{gb_per_s:.1} GB/s where peers have {peers_gb_per_s:.1}; every {slows} that uses it")
