@@ -86,6 +86,18 @@ fn a_link_that_holds_up_all_ranks_costs_no_more_than_their_work_leaves() {
 }
 
 #[test]
+fn gaps_of_a_late_host_behind_transfers_in_the_background_are_no_saving_of_their_link() {
+    let faults = ["host-bound=1:121us", "slow-link=3-2:0.358"];
+    let (truth, answer) = judged("tp=1,pp=1,dp=4,ep=1", "7", &faults);
+    let told = named(&answer);
+    for (fault, name) in [("host_bound", "rank 1"), ("slow_link", "link 3 → 2")] {
+        let known = truth["costs"]["faults"][fault]["without_it_saves_ms"].as_f64().unwrap();
+        let (_, saves, _) = told.iter().find(|it| it.0 == name).unwrap_or_else(|| panic!("{name}: {told:?}"));
+        assert!((saves / known - 1.0).abs() < 0.1, "{name}: {saves} ms, not {known}");
+    }
+}
+
+#[test]
 fn two_slow_links_of_a_group_cost_what_fixing_each_alone_saves() {
     let (truth, answer) = judged("tp=1,pp=1,dp=8,ep=1", "5", &["slow-link=0-1:0.5", "slow-link=1-2:0.3"]);
     let faults = truth["costs"]["faults"].as_object().unwrap();

@@ -26,12 +26,17 @@ pub struct Also {
 /// An event that another may have waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
-    /// The event.
+    /// The event; [`Self::BEGIN`] is the rank's begin.
     pub event: u32,
     /// The rank's work behind it beyond that of its peers, in nanoseconds.
     pub beyond_ns: f32,
     /// The typical work behind it, in nanoseconds.
     pub typical_ns: f64,
+}
+
+impl Other {
+    /// The rank's begin in the place of an event.
+    pub const BEGIN: u32 = u32::MAX;
 }
 
 impl Also {
@@ -57,10 +62,14 @@ impl Also {
                     also.others.push(Other { event: pred, beyond_ns, typical_ns });
                 }
             }
-            if let Some(&(since, work)) = hidden.get(&(index as u32)) {
-                let begin = run.events[since as usize].end_ns();
-                let more = beyond.within(event.rank, event.step, begin, event.start_ns).min(work);
-                also.others.push(Other { event: since, beyond_ns: more as f32, typical_ns: work - more });
+            if let Some(hidden) = hidden.get(&(index as u32)) {
+                let more = beyond.within(event.rank, event.step, hidden.begin_ns, event.start_ns);
+                let more = more.min(hidden.work_ns);
+                also.others.push(Other {
+                    event: hidden.since.unwrap_or(Other::BEGIN),
+                    beyond_ns: more as f32,
+                    typical_ns: hidden.work_ns - more,
+                });
             }
             also.ends.push(also.others.len() as u32);
         });

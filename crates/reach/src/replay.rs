@@ -303,10 +303,16 @@ fn arrival(run: &Run, peers: &Peers, ends: &Ends<'_>, index: usize, segments: Ti
     let before = event.before_in_group.map(|event| Other { event, beyond_ns: 0.0, typical_ns: 0.0 });
     for other in before.iter().chain(peers.also.of(index)) {
         let measured = other.typical_ns + f64::from(other.beyond_ns);
+        let (end, ends) = match other.event {
+            Other::BEGIN => {
+                let Some((_, begin)) = run.begin_of(event.rank) else { continue };
+                (begin, [begin; LANES])
+            }
+            other => (run.events[other as usize].end(), ends.of(other)),
+        };
         // One that ended after the start was measured can't have held it up.
-        if run.events[other.event as usize].end() + measured <= event.start + 1.0 {
+        if end + measured <= event.start + 1.0 {
             let segments = chosen(mask, [measured; LANES], [other.typical_ns; LANES]);
-            let ends = ends.of(other.event);
             for lane in 0..LANES {
                 arrived[lane] = arrived[lane].max(ends[lane] + segments[lane]);
             }

@@ -545,6 +545,15 @@ impl Run {
         !self.ranks[rank].events.is_empty() && !self.ranks[rank].steps.is_empty()
     }
 
+    /// When a rank, which is given by its index, began to work before its first collective: by its own clock and by the common
+    /// one. `None` where a step was left out before that.
+    pub fn begin_of(&self, rank: u32) -> Option<(i64, f64)> {
+        let events = &self.events[self.ranks[rank as usize].events.clone()];
+        let first = events.first().filter(|first| first.pred.is_none() && !first.is_after_gap)?;
+        let begin_ns = first.start_ns.saturating_sub(first.segment_ns);
+        Some((begin_ns, first.start - first.segment_ns as f64))
+    }
+
     /// How many steps of a run of so many a rank has, which is given by its index; one that tells none has all.
     pub fn steps_of(&self, rank: usize, of_run: usize) -> usize {
         match &self.ranks[rank] {
