@@ -445,6 +445,34 @@ fn groups_whose_kernels_list_no_ranks_are_those_that_the_profile_declares() {
 }
 
 #[test]
+fn groups_that_only_their_names_tell_apart_are_doubted() {
+    let place = Place::new();
+    let run = made_so(&place, "run", "3", "kineto", &["--ranks", "8", "--steps", "2", "--fault", "none"]);
+    let doubted = || {
+        let answer = place.done(&["cluster", "info", &run, "--json"]).json();
+        let losses = answer["losses"].as_array().unwrap().iter();
+        let of_groups = losses.filter(|loss| loss["kind"] == "named_groups");
+        let told = of_groups.map(|loss| (loss["severity"].clone(), loss["count"].as_u64().unwrap()));
+        told.collect::<Vec<_>>()
+    };
+    let without_lists = |events: &mut Vec<Value>| {
+        let args = events.iter_mut().filter_map(|event| event["args"].as_object_mut());
+        args.filter_map(|args| args.remove("Process Group Ranks")).count()
+    };
+    change_events(&place, &run, |_, events| assert!(without_lists(events) > 10));
+    // The head of the profile still lists them.
+    assert_eq!(doubted(), []);
+    for path in std::fs::read_dir(place.path(&run)).unwrap().map(|it| it.unwrap().path()) {
+        let mut timeline: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        timeline["distributedInfo"].as_object_mut().unwrap().remove("pg_config").unwrap();
+        std::fs::write(&path, timeline.to_string()).unwrap();
+    }
+    let told = doubted();
+    assert_eq!(told.len(), 8, "{told:?}");
+    assert!(told.iter().all(|(severity, count)| severity == "doubted" && *count > 10), "{told:?}");
+}
+
+#[test]
 fn a_rank_that_takes_several_steps_for_one_costs_what_it_does_in_each() {
     let words = ["--ranks", "16", "--steps", "4", "--fault", "ai-cpu=3:2ms"];
     let all = "UPDATE STEP_TIME SET endNs = (SELECT max(endNs) FROM STEP_TIME); \

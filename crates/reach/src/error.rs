@@ -165,6 +165,8 @@ pub enum LossReason {
     Unnumbered,
     /// A collective's group isn't told.
     Ungrouped,
+    /// Nothing but its name and size tells a collective's group.
+    NamedGroups,
     /// The numbers of a rank's collectives were shifted against the other members'.
     Shifted,
     /// A rank's collectives don't end with the others'.
@@ -230,6 +232,7 @@ impl LossReason {
             | Self::InventedRank
             | Self::Shifted
             | Self::OwnClock
+            | Self::NamedGroups
             | Self::StepsOfOthers
             | Self::LacksSteps
             | Self::SlowToUnrecorded
@@ -248,7 +251,7 @@ impl LossReason {
     }
 
     /// All kinds.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::Damaged,
         Self::Empty,
         Self::NoCollectives,
@@ -262,6 +265,7 @@ impl LossReason {
         Self::ImpossibleTime,
         Self::Unnumbered,
         Self::Ungrouped,
+        Self::NamedGroups,
         Self::Shifted,
         Self::Stranger,
         Self::StrangerLeftOut,
@@ -300,6 +304,7 @@ impl LossReason {
             Self::ImpossibleTime => "impossible_time",
             Self::Unnumbered => "unnumbered",
             Self::Ungrouped => "ungrouped",
+            Self::NamedGroups => "named_groups",
             Self::Shifted => "shifted",
             Self::Stranger => "stranger",
             Self::StrangerLeftOut => "stranger_left_out",
@@ -349,6 +354,10 @@ impl LossReason {
             Self::Unnumbered => "collectives without a sequence number; left out of the matching",
             Self::Ungrouped => {
                 "collectives whose group isn't told, as older versions of PyTorch do not; left out of the matching"
+            }
+            Self::NamedGroups => {
+                "collectives whose groups are known by name and size alone; ranks of other groups of that name and size count as \
+                 members"
             }
             Self::Shifted => "collectives numbered otherwise than on other ranks; aligned",
             Self::Stranger => {

@@ -33,13 +33,17 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
         room::within(whole, || {
             let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
             let rank = OfDevice::new(&opened.trace, whole);
-            let ungrouped = match is_beside {
+            let untold = match is_beside {
                 true => rank.add_collectives(recording),
                 false => rank.read_all(recording),
             };
-            if ungrouped > 0 {
-                let source = whole.path.display().to_string();
-                losses.push(Loss::new(Some(collection.rank), source, LossReason::Ungrouped, ungrouped));
+            for (reason, count) in
+                [(LossReason::Ungrouped, untold.groups), (LossReason::NamedGroups, untold.members)]
+            {
+                if count > 0 {
+                    let source = whole.path.display().to_string();
+                    losses.push(Loss::new(Some(collection.rank), source, reason, count));
+                }
             }
         });
     }
@@ -125,6 +129,15 @@ fn open(whole: &Whole) -> Result<Opened, opscope_open::OpenError> {
     Source::at(&whole.path)?.open(&())
 }
 
+/// How many collectives lack something that tells their groups apart.
+#[derive(Clone, Copy, Default)]
+struct Untold {
+    /// Those without any group.
+    groups: u64,
+    /// Those whose group has a name, and neither here nor in the profile's head a list of its members.
+    members: u64,
+}
+
 /// A trace, looked at for one of its devices.
 struct OfDevice<'t> {
     trace: &'t Trace,
@@ -161,24 +174,25 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Reads all that a rank is; returns how many collectives have no group.
-    fn read_all(&self, recording: &mut Recording) -> u64 {
+    /// Reads all that a rank is; returns what isn't told of its collectives' groups.
+    fn read_all(&self, recording: &mut Recording) -> Untold {
         self.read_tasks(recording);
-        let ungrouped = self.read_collectives(recording);
+        let untold = self.read_collectives(recording);
         recording.steps = self.steps();
         name_steps(recording);
         recording.frequency_mhz = self.frequency();
-        ungrouped
+        untold
     }
 
-    /// Adds collectives to a rank whose tables tell the rest, and where its steps begin; returns how many have no group.
-    fn add_collectives(&self, recording: &mut Recording) -> u64 {
+    /// Adds collectives to a rank whose tables tell the rest, and where its steps begin; returns what isn't told of
+    /// their groups.
+    fn add_collectives(&self, recording: &mut Recording) -> Untold {
         // These stand for those of the tables.
         let unnumbered = std::mem::take(&mut recording.unnumbered);
-        let ungrouped = self.read_collectives(recording);
+        let untold = self.read_collectives(recording);
         if recording.collectives.is_empty() {
             recording.unnumbered += unnumbered;
-            return ungrouped;
+            return untold;
         }
         if recording.steps.iter().all(|step| step.start_ns.is_none()) {
             let steps = self.steps();
@@ -187,7 +201,7 @@ impl<'t> OfDevice<'t> {
             }
         }
         name_steps(recording);
-        ungrouped
+        untold
     }
 
     /// A time by the rank's clock.
@@ -233,9 +247,9 @@ impl<'t> OfDevice<'t> {
         }
     }
 
-    /// Enters the collectives of groups; returns how many have no group.
-    fn read_collectives(&self, recording: &mut Recording) -> u64 {
-        let mut ungrouped = 0;
+    /// Enters the collectives of groups; returns what isn't told of these.
+    fn read_collectives(&self, recording: &mut Recording) -> Untold {
+        let mut untold = Untold::default();
         let mut described: NumberMap<u64, Described> = NumberMap::default();
         let mut uncounted: Vec<usize> = Vec::new();
         for (task, unit, start_ns, end_ns) in self.tasks() {
@@ -260,10 +274,11 @@ impl<'t> OfDevice<'t> {
             let group_key = of_vendor.or(operator.group_key).filter(|_| !is_untold_pair);
             let Some(group_key) = group_key else {
                 // The vendor's own steps of collectives are tasks of the same unit, in streams of the device.
-                ungrouped +=
+                untold.groups +=
                     u64::from(lane.is_some() || name.starts_with("nccl") || name.starts_with("rccl"));
                 continue;
             };
+            untold.members += u64::from(of_vendor.is_none() && operator.is_by_name_alone);
             let (kind, sequence) = match of_vendor {
                 Some(_) => (CollectiveType::of_name(name), sequence_of(name)),
                 None => (operator.kind, row.number.and_then(|number| i32::try_from(number).ok())),
@@ -283,7 +298,7 @@ impl<'t> OfDevice<'t> {
             });
         }
         count_in_order(recording, uncounted);
-        ungrouped
+        untold
     }
 
     /// The group whose operations as a whole a stream has, as the stream's name tells it.

@@ -35,6 +35,8 @@ pub(super) fn key_of_lane(group: &str, name: &str, declared: &BTreeSet<u64>) -> 
 pub(super) struct Described {
     pub kind: CollectiveType,
     pub group_key: Option<u64>,
+    /// Whether nothing but its name and size tells the group: others may have the same.
+    pub is_by_name_alone: bool,
     pub bytes: u64,
     /// The other side, by its place in the group.
     pub peer: Option<u32>,
@@ -63,17 +65,19 @@ impl Described {
             });
         let size = small("Group size");
         let named = attributes.get("Process Group Name").and_then(Value::as_str).zip(size);
-        let group_key = named.map(|(name, size)| match ranks.as_ref().and_then(|ranks| ranks.first()) {
-            Some(first) => key_of_named(name, *first, size),
-            None => declared.key_of(name, size).unwrap_or_else(|| key_of_named(name, 0, size)),
+        let known = named.and_then(|(name, size)| match ranks.as_ref().and_then(|ranks| ranks.first()) {
+            Some(first) => Some(key_of_named(name, *first, size)),
+            None => declared.key_of(name, size),
         });
+        let by_name = named.map(|(name, size)| key_of_named(name, 0, size));
         // PyTorch names ranks of the run.
         let of_run = small("Dst Rank").or_else(|| small("Src Rank"));
         let place = |rank| ranks.as_ref()?.iter().position(|member| *member == rank);
         let peer = of_run.and_then(place).map(|place| place as u32);
         Self {
             kind: CollectiveType::of_word(trace.strings.get(row.op_type)),
-            group_key,
+            group_key: known.or(by_name),
+            is_by_name_alone: known.is_none() && by_name.is_some(),
             bytes: row.bytes_read.unwrap_or(0),
             peer: small("peer").or(peer),
             size: size.unwrap_or(0),
