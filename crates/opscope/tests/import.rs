@@ -184,3 +184,22 @@ fn a_timeline_keeps_the_clock_on_the_wall_and_counts_what_has_no_place_on_it() {
         );
     }
 }
+
+#[test]
+fn a_timeline_has_the_operators_of_the_profile_that_it_was_written_of() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "2", "--format", "kineto", "-o", "made"]);
+    let folder = "made/cluster_2_ranks_seed_1/kineto";
+    let mut names = std::fs::read_dir(place.path(folder)).expect("a folder").flatten();
+    let name = names.next().expect("a timeline").file_name();
+    let source = format!("{folder}/{}", name.to_string_lossy());
+    let operators = |path: &str| place.done(&["info", path, "--json"]).json()["content"]["operators"].clone();
+    let of_source = operators(&source);
+    // Each execution of a collective has numbers of its own, by which it is no other operator.
+    let count = number(&of_source, "/count");
+    assert!((10.0..100.0).contains(&count), "{of_source}");
+    for timeline in ["t.pftrace", "t.json"] {
+        place.done(&["import", &source, "--trace", timeline, "--quiet"]);
+        assert_eq!(operators(timeline), of_source, "{timeline}");
+    }
+}

@@ -1,6 +1,8 @@
 //! The part of a task's event that its operator decides: name, type, shapes and sizes.
 
-use opscope_trace::{DataType, Operator, OperatorId, TensorId, Trace};
+use std::hash::{BuildHasher, RandomState};
+
+use opscope_trace::{DataType, NumberSet, Operator, OperatorId, TensorId, Trace};
 
 use super::text::{push_number, push_string};
 
@@ -44,6 +46,18 @@ impl<'a> OperatorFragments<'a> {
     }
 }
 
+/// How many of some operators have the fragment of another one, so that a reader takes them for it.
+pub(super) fn count_alike(trace: &Trace, operators: &[OperatorId]) -> usize {
+    let hasher = RandomState::new();
+    let (mut seen, mut fragment) = (NumberSet::<u64>::default(), Vec::new());
+    let is_alike = |id: &&OperatorId| {
+        fragment.clear();
+        render(trace, &trace.operators.get(**id), &mut fragment);
+        !seen.insert(hasher.hash_one(&fragment))
+    };
+    operators.iter().filter(is_alike).count()
+}
+
 fn render(trace: &Trace, operator: &Operator, out: &mut Vec<u8>) {
     let op_type = trace.strings.get(operator.op_type);
     let name = match trace.strings.get(operator.name) {
@@ -73,6 +87,18 @@ fn render(trace: &Trace, operator: &Operator, out: &mut Vec<u8>) {
             push_key(out, key);
             push_number(out, value);
         }
+    }
+    if let Some(position) = operator.position {
+        push_key(out, "position");
+        push_number(out, position);
+    }
+    if let Some(dynamic) = operator.dynamic {
+        push_key(out, "dynamic");
+        out.extend_from_slice(if dynamic { b"true".as_slice() } else { b"false" });
+    }
+    if let Some(attributes) = operator.attributes {
+        push_key(out, "attributes");
+        push_string(out, trace.strings.get(attributes));
     }
     if let Some(engine_type) = operator.engine_type {
         push_key(out, "engine_type");

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use opscope_timeline::{Launches, Layout};
 use opscope_trace::{FigureTopic, LossKind, RangeKind, Trace};
 
+use super::arguments::count_alike;
 use super::slices::SliceEncoder;
 use super::text::{push_micros, push_number, push_string};
 
@@ -224,7 +225,7 @@ impl<'a> Encoder<'a> {
 
 /// Facts that a timeline tells of the whole of its trace, numbers and texts by their names: its writer, the trace's
 /// zero and its clock, facts and remarks about the run, the threads that execute streams, and losses, with those of the
-/// writing: viewers have no place for figures and measured values. `read::own` reads it.
+/// writing: viewers have no place for figures, measured values and operators without a task. `read::own` reads it.
 pub(crate) fn other_data(trace: &Trace, layout: &Layout) -> Vec<(String, Result<i64, String>)> {
     let mut rows = vec![
         ("writer".to_owned(), Err(concat!("opscope ", env!("CARGO_PKG_VERSION")).to_owned())),
@@ -260,7 +261,12 @@ fn placeless(trace: &Trace) -> Vec<(LossKind, u64, String)> {
         let count = trace.figures.topic().iter().filter(|known| **known == topic).count();
         (count, format!("figures that are stated: {}", topic.name()))
     });
+    let mut is_executed = vec![false; trace.operators.len()];
+    trace.tasks.operator().iter().flatten().for_each(|operator| is_executed[operator.index()] = true);
+    let executed: Vec<_> = trace.operators.ids().filter(|id| is_executed[id.index()]).collect();
     let others = [
+        (trace.operators.len() - executed.len(), "operators that no task executes".to_owned()),
+        (count_alike(trace, &executed), "operators that are written like another one".to_owned()),
         (trace.readings.len(), "tasks with measured values".to_owned()),
         (trace.launch_sites.len(), "places in the program that launched tasks".to_owned()),
     ];

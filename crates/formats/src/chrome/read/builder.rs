@@ -5,14 +5,14 @@ use std::num::NonZeroU64;
 
 use opscope_trace::{
     ApiCall, ApiCallId, ApiLevel, ByteMap, DeviceKind, ExecutionUnit, ModelId, Nanoseconds, NumberMap,
-    Operator, OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
+    OperatorId, Places, Range, RangeKind, StreamId, StringId, Task, ThreadId, Trace,
 };
 
 use super::chunk::{Chunk, Details, DetailsId, Head, Text};
 use super::executed::Executed;
 use super::lanes::{Lane, LaneId};
 use super::problems::Problems;
-use super::signature;
+use super::signature::Described;
 use super::text::{Raw, text_of, unquoted};
 use crate::reading::{Iterations, Row};
 
@@ -91,6 +91,8 @@ pub struct Builder<'a> {
     /// The names of devices, by their number.
     pub(super) device_names: HashMap<u32, String>,
     operators: ByteMap<OperatorKey<'a>, OperatorId>,
+    /// Descriptions that stand differently in the file may be of one operator.
+    described: HashMap<Described, OperatorId>,
     /// The operators that were asked for last, each in the place of its name: slices mostly repeat few of them.
     recent_operators: Vec<Option<(OperatorKey<'a>, OperatorId)>>,
 }
@@ -134,6 +136,7 @@ impl<'a> Builder<'a> {
             executed: Executed::default(),
             device_names: HashMap::new(),
             operators: ByteMap::default(),
+            described: HashMap::new(),
             recent_operators: vec![None; RECENT_OPERATORS],
         }
     }
@@ -259,9 +262,10 @@ impl<'a> Builder<'a> {
             return operator;
         }
         let operator = *self.operators.entry(key).or_insert_with(|| {
-            let operator = Operator { model: key.model, ..Operator::new(key.name, key.op_type) };
-            let operator = signature::describe(&mut self.trace, operator, key.signature);
-            self.trace.operators.push(operator)
+            let mut described = Described::new(key.name, key.op_type, key.model);
+            described.read(&mut self.trace, key.signature);
+            let trace = &mut self.trace;
+            *self.described.entry(described).or_insert_with_key(|described| described.enter(trace))
         });
         self.recent_operators[place] = Some((key, operator));
         operator

@@ -2,74 +2,143 @@
 //!
 //! A signature is a run of members cut out of the object of arguments: those that opscope writes
 //! (`type`, `inputs`, `flops`, …), PyTorch's `Input Dims` and `Input type`, XLA's `hlo_module`, or those that describe a collective.
+//! Others may stand between them, such as the number of the launch, by which no operator differs from another.
 
-use opscope_trace::{Attribution, DataType, Operator, Tensor, TensorId, Trace};
+use opscope_trace::{
+    Attribution, DataType, ModelId, Operator, OperatorId, StringId, Tensor, TensorId, Trace,
+};
 
-use super::text::{Raw, number, text_of};
+use super::text::{Raw, number, small_number, text_of};
 use crate::json::{Scanned, Scanner};
 
-/// Fills in what a signature tells about an operator.
-pub(super) fn describe(trace: &mut Trace, mut operator: Operator, signature: &[u8]) -> Operator {
-    if signature.is_empty() {
-        return operator;
+/// An operator as its slices describe it, with all by which it is told from others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Described {
+    name: StringId,
+    op_type: StringId,
+    model: Option<ModelId>,
+    engine_type: Option<StringId>,
+    position: Option<u32>,
+    attribution: Attribution,
+    origins: Vec<StringId>,
+    inputs: Vec<Shape>,
+    outputs: Vec<Shape>,
+    attributes: Option<StringId>,
+    dynamic: Option<bool>,
+    flops: Option<u64>,
+    bytes_read: Option<u64>,
+    bytes_written: Option<u64>,
+    parameters: Option<u64>,
+}
+
+impl Described {
+    /// An operator of which only name, type and model are known.
+    pub fn new(name: StringId, op_type: StringId, model: Option<ModelId>) -> Self {
+        Self {
+            name,
+            op_type,
+            model,
+            engine_type: None,
+            position: None,
+            attribution: Attribution::NoGraph,
+            origins: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            attributes: None,
+            dynamic: None,
+            flops: None,
+            bytes_read: None,
+            bytes_written: None,
+            parameters: None,
+        }
     }
-    let object = [b"{", signature, b"}"].concat();
-    let mut torch = TorchInputs::default();
-    let mut collective = Collective::default();
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    let read = Scanner::new(&object).object("the members", |scanner, name| {
-        match name {
-            b"Input Dims" => torch.read_dimensions(scanner)?,
-            b"Input type" => torch.read_types(scanner)?,
-            b"inputs" => inputs = texts(scanner)?,
-            b"outputs" => outputs = texts(scanner)?,
-            b"origins" => {
-                let origins: Vec<_> =
-                    texts(scanner)?.iter().map(|origin| trace.strings.intern(origin)).collect();
-                operator.origins = trace.names.push(origins);
-            }
-            name => {
-                let value = scanner.value()?;
-                match name {
-                    b"type" => operator.op_type = trace.strings.intern(&text_of(value)),
-                    b"engine_type" => operator.engine_type = Some(trace.strings.intern(&text_of(value))),
-                    b"model" => operator.model = Some(trace.enter_named_model(&text_of(value))),
-                    b"flops" => operator.flops = number(value),
-                    b"bytes_read" => operator.bytes_read = number(value),
-                    b"bytes_written" => operator.bytes_written = number(value),
-                    b"parameters" => operator.parameters = number(value),
-                    // Names of HLO are those of one module.
-                    b"hlo_module" => {
-                        let told = serde_json::json!({ "hlo_module": text_of(value) });
-                        operator.attributes = Some(trace.strings.intern(&told.to_string()));
+
+    /// Fills in what a signature tells.
+    pub fn read(&mut self, trace: &mut Trace, signature: Raw<'_>) {
+        if signature.is_empty() {
+            return;
+        }
+        let object = [b"{", signature, b"}"].concat();
+        let mut torch = TorchInputs::default();
+        let mut collective = Collective::default();
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let read = Scanner::new(&object).object("the members", |scanner, name| {
+            match name {
+                b"Input Dims" => torch.read_dimensions(scanner)?,
+                b"Input type" => torch.read_types(scanner)?,
+                b"inputs" => inputs = texts(scanner)?,
+                b"outputs" => outputs = texts(scanner)?,
+                b"origins" => {
+                    let origins = texts(scanner)?;
+                    self.origins = origins.iter().map(|origin| trace.strings.intern(origin)).collect();
+                }
+                name => {
+                    let value = scanner.value()?;
+                    match name {
+                        b"type" => self.op_type = trace.strings.intern(&text_of(value)),
+                        b"engine_type" => self.engine_type = Some(trace.strings.intern(&text_of(value))),
+                        b"model" => self.model = Some(trace.enter_named_model(&text_of(value))),
+                        b"position" => self.position = small_number(value),
+                        b"flops" => self.flops = number(value),
+                        b"bytes_read" => self.bytes_read = number(value),
+                        b"bytes_written" => self.bytes_written = number(value),
+                        b"parameters" => self.parameters = number(value),
+                        b"dynamic" => self.dynamic = Some(value == b"true"),
+                        b"attributes" => self.attributes = Some(trace.strings.intern(&text_of(value))),
+                        // Names of HLO are those of one module.
+                        b"hlo_module" => {
+                            let told = serde_json::json!({ "hlo_module": text_of(value) });
+                            self.attributes = Some(trace.strings.intern(&told.to_string()));
+                        }
+                        b"attribution" => {
+                            self.attribution = Attribution::from_name(&text_of(value)).unwrap_or_default();
+                        }
+                        name => collective.take(name, value),
                     }
-                    b"attribution" => {
-                        operator.attribution = Attribution::from_name(&text_of(value)).unwrap_or_default();
-                    }
-                    name => collective.take(name, value),
                 }
             }
-        }
-        Ok(())
-    });
-    debug_assert!(read.is_ok(), "{read:?}");
-    collective.describe(trace, &mut operator);
+            Ok(())
+        });
+        debug_assert!(read.is_ok(), "{read:?}");
+        collective.describe(trace, self);
+        let own = |text: &String| parse_own_tensor(text);
+        self.inputs = inputs.iter().map(own).chain(torch.tensors()).collect();
+        self.outputs = outputs.iter().map(own).collect();
+    }
 
-    let own = |text: &String| parse_own_tensor(text);
-    let inputs: Vec<_> = inputs.iter().map(own).chain(torch.tensors()).collect();
-    let outputs: Vec<_> = outputs.iter().map(own).collect();
-    (operator.first_input, operator.input_count) = push_tensors(trace, inputs);
-    (operator.first_output, operator.output_count) = push_tensors(trace, outputs);
-    operator
+    /// Adds the operator to a trace.
+    pub fn enter(&self, trace: &mut Trace) -> OperatorId {
+        let origins = trace.names.push(self.origins.iter().copied());
+        let (first_input, input_count) = push_tensors(trace, &self.inputs);
+        let (first_output, output_count) = push_tensors(trace, &self.outputs);
+        trace.operators.push(Operator {
+            model: self.model,
+            engine_type: self.engine_type,
+            position: self.position,
+            attribution: self.attribution,
+            origins,
+            first_input,
+            input_count,
+            first_output,
+            output_count,
+            attributes: self.attributes,
+            dynamic: self.dynamic,
+            flops: self.flops,
+            bytes_read: self.bytes_read,
+            bytes_written: self.bytes_written,
+            parameters: self.parameters,
+            ..Operator::new(self.name, self.op_type)
+        })
+    }
 }
 
 /// A tensor's type and, if known, its dimensions.
 type Shape = (DataType, Option<Vec<i64>>);
 
-fn push_tensors(trace: &mut Trace, tensors: Vec<Shape>) -> (Option<TensorId>, u32) {
-    trace.tensors.push_all(tensors.into_iter().map(|(data_type, dimensions)| {
-        let dimensions = dimensions.map(|dimensions| trace.dimensions.push(dimensions));
-        Tensor { name: None, data_type, dimensions, layout: None, parameter: false }
+fn push_tensors(trace: &mut Trace, tensors: &[Shape]) -> (Option<TensorId>, u32) {
+    trace.tensors.push_all(tensors.iter().map(|(data_type, dimensions)| {
+        let dimensions = dimensions.as_ref().map(|sizes| trace.dimensions.push(sizes.iter().copied()));
+        Tensor { name: None, data_type: *data_type, dimensions, layout: None, parameter: false }
     }))
 }
 
@@ -202,7 +271,7 @@ impl Collective {
     }
 
     /// Makes the operator a collective, if there is one.
-    fn describe(self, trace: &mut Trace, operator: &mut Operator) {
+    fn describe(self, trace: &mut Trace, operator: &mut Described) {
         let Some(kind) = self.kind else { return };
         operator.op_type = trace.strings.intern(&kind);
         let attributes = format!("{{{}}}", String::from_utf8_lossy(&self.about_group));
@@ -256,7 +325,10 @@ mod tests {
     fn inputs(signature: &str) -> Vec<Shape> {
         let mut trace = Trace::new();
         let name = trace.strings.intern("x");
-        let operator = describe(&mut trace, Operator::new(name, name), signature.as_bytes());
+        let mut described = Described::new(name, name, None);
+        described.read(&mut trace, signature.as_bytes());
+        let operator = described.enter(&mut trace);
+        let operator = trace.operators.get(operator);
         let shape =
             |id: TensorId| (trace.tensors.data_type()[id.index()], trace.shape(id).map(<[i64]>::to_vec));
         operator.inputs().map(shape).collect()

@@ -85,6 +85,15 @@ impl Arguments<'_, '_, '_> {
                 self.number(name, value);
             }
         }
+        if let Some(position) = operator.position {
+            self.number("position", u64::from(position));
+        }
+        if let Some(dynamic) = operator.dynamic {
+            self.flag("dynamic", dynamic);
+        }
+        if let Some(attributes) = operator.attributes {
+            self.text("attributes", text(attributes));
+        }
         if let Some(engine_type) = operator.engine_type {
             self.text("engine_type", text(engine_type));
         }

@@ -302,6 +302,21 @@ fn arrows_tell_launches_where_no_numbers_do() {
 }
 
 #[test]
+fn collectives_that_differ_in_their_launches_only_are_one_operator() {
+    let kernel = |start: u32, group: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "nccl", "pid": 0, "tid": 20, "ts": {start}, "dur": 4, "args":
+            {{"Collective name": "allreduce", "External id": {start}, "In msg nelems": 10, "Process Group Name": "{group}",
+            "correlation": {start}, "dtype": "Float"}}}}"#
+        )
+    };
+    let events = [kernel(10, "tp"), kernel(20, "dp"), kernel(30, "tp")].join(",");
+    let trace = read(format!("[{events}]").as_bytes()).unwrap();
+    let operators: Vec<_> = trace.tasks.operator().iter().map(|operator| operator.unwrap().index()).collect();
+    assert_eq!(operators, [0, 1, 0]);
+}
+
+#[test]
 fn a_kernel_of_nccl_is_the_collective_that_it_tells() {
     let text = r#"{
       "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 4, "pg_config": [{"pg_name": "7"}]},

@@ -37,6 +37,7 @@ fn rich_trace() -> Trace {
         text("b.onnx"),
     );
     let (origin, kernel, execute) = (text("relu_2"), text("te_conv2d_kernel0"), text("aclmdlExecute"));
+    let attributes = text(r#"{"pads":[1,1]}"#);
     let models = [model, other_model].map(|name| trace.models.push(Model { number: 0, name }));
     trace.models.set(models[1], Model { number: 1, name: other_model });
     let process = trace.processes.push(Process { pid: 0, name: empty });
@@ -65,6 +66,9 @@ fn rich_trace() -> Trace {
         bytes_read: Some(u64::MAX),
         bytes_written: Some(0),
         parameters: Some(17),
+        position: Some(0),
+        dynamic: Some(false),
+        attributes: Some(attributes),
         ..Operator::new(conv, fused)
     });
     let second = trace.operators.push(Operator { model: Some(models[1]), ..Operator::new(conv, conv_type) });
@@ -130,9 +134,12 @@ fn tasks(trace: &Trace) -> Vec<String> {
     let operator = |id: OperatorId| {
         let row = trace.operators.get(id);
         format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             text(row.name),
             text(row.op_type),
+            row.position,
+            row.dynamic,
+            row.attributes.map(text),
             row.model.map(|model| text(trace.models.name()[model.index()])),
             row.attribution,
             trace.names.get(row.origins).iter().map(|&origin| text(origin)).collect::<Vec<_>>(),
@@ -238,6 +245,32 @@ fn a_timeline_that_is_written_again_is_the_same_file() {
     assert_eq!(String::from_utf8(twice).unwrap(), String::from_utf8(once).unwrap());
 }
 
+#[test]
+fn operators_that_differ_in_their_attributes_stay_apart_and_those_that_do_not_come_back_are_counted() {
+    let mut trace = Trace::new();
+    let [name, tensor_parallel, data_parallel] =
+        ["allreduce", r#"{"group":"tp"}"#, r#"{"group":"dp"}"#].map(|text| trace.strings.intern(text));
+    // The last of them executes nothing.
+    for (number, attributes) in
+        [tensor_parallel, data_parallel, data_parallel, tensor_parallel].iter().enumerate()
+    {
+        let attributes = Some(*attributes);
+        let operator = trace.operators.push(Operator { attributes, ..Operator::new(name, name) });
+        if number < 3 {
+            let task = Task::new(name, Nanoseconds(10 * number as i64), Nanoseconds(5));
+            trace.tasks.push(Task { operator: Some(operator), ..task });
+        }
+    }
+    for read in read_back(&trace) {
+        let attributes = read.operators.attributes().iter().map(|id| read.strings.get(id.unwrap()));
+        assert_eq!(attributes.collect::<Vec<_>>(), [r#"{"group":"tp"}"#, r#"{"group":"dp"}"#]);
+        let [unexecuted, alike] = ["that no task executes", "that are written like another one"];
+        let kind = LossKind::PlacelessOnTimeline.sentence();
+        let expected = [unexecuted, alike].map(|which| format!("1 {kind} (operators {which})"));
+        assert_eq!(losses(&read), expected);
+    }
+}
+
 /// Calls and ranges that cross, of one thread and of none, so that each takes several lanes.
 fn crossing_trace() -> Trace {
     let mut trace = Trace::new();
@@ -323,8 +356,12 @@ proptest! {
         // Rows without a place on the timeline are counted.
         prop_assert!(read.losses.kind()[known..].iter().all(|kind| *kind == LossKind::PlacelessOnTimeline));
         let figures = read.losses.count()[known..].iter().sum::<u64>();
+        let of_operators = |loss: &Loss| read.strings.get(loss.detail).starts_with("operators that ");
+        let told = read.losses.iter().skip(known).map(|(_, loss)| loss);
+        let operators: u64 = told.filter(of_operators).map(|loss| loss.count).sum();
+        prop_assert_eq!(read.operators.len() as u64 + operators, trace.operators.len() as u64);
         let placeless = trace.figures.len() + trace.readings.len() + trace.launch_sites.len();
-        prop_assert_eq!(figures, placeless as u64);
+        prop_assert_eq!(figures, placeless as u64 + operators);
         prop_assert_eq!(read.clock.unix_zero, trace.clock.unix_zero);
         let domain = |trace: &Trace| trace.clock.domain.map(|domain| trace.strings.get(domain).to_owned());
         prop_assert_eq!(domain(&read), domain(&trace));
