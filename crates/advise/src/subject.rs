@@ -12,7 +12,7 @@ use opscope_model::{Model, Shapes};
 use opscope_trace::{Nanoseconds, Operator, StringId, Trace};
 
 use crate::claim::greatest;
-use crate::converter::{Conversion, ConverterOptions, FusionResult, Switches};
+use crate::converter::{Conversion, ConverterOptions, FusionResult, OperatorLibrary, Switches};
 use crate::executed::{Executed, Executions, Ran};
 use crate::finding::Finding;
 use crate::graph::nodes_behind;
@@ -64,6 +64,8 @@ pub struct Subject<'a> {
     pub switches: Option<&'a Switches>,
     /// The effect of the converter's fusion rules.
     pub fusion_result: Option<&'a FusionResult>,
+    /// The operators that there are for the cores of the chip, as its compiler's library says.
+    pub operator_library: Option<&'a OperatorLibrary>,
     /// How many cores the device has, where that is known.
     pub cores: Option<u32>,
     /// The peaks of the machine that the profile is from.
@@ -104,6 +106,7 @@ impl<'a> Subject<'a> {
             converter: None,
             switches: None,
             fusion_result: None,
+            operator_library: None,
             cores: None,
             roof: None,
             sweep: Vec::new(),

@@ -21,12 +21,14 @@ pub struct About {
 
 words! {
     /// The kind of thing that a format describes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum FormatKind {
         /// A run of a program or a model.
         Profile = "profile",
         /// A model.
         Model = "model",
+        /// The operators that a compiler of models has.
+        Library = "library",
     }
 }
 

@@ -200,6 +200,25 @@ pub fn kind(path: &Path) -> Option<ConverterFile> {
     ConverterFile::of(&small_text(path)?)
 }
 
+/// The operators of several libraries together.
+///
+/// # Errors
+/// When a file can't be read, or is no library.
+pub fn operator_libraries(paths: &[PathBuf]) -> anyhow::Result<Option<OperatorLibrary>> {
+    let mut all = OperatorLibrary::default();
+    for path in paths {
+        let library = OperatorLibrary::of(&read(path)?).with_context(|| {
+            say!(
+                "{}: this is no operator information library (aic-CHIP-ops-info.json, or an .ini file that \
+                 describes operators)",
+                path.display()
+            )
+        })?;
+        all.operators.extend(library.operators);
+    }
+    Ok((!paths.is_empty()).then_some(all))
+}
+
 /// The library of operators that a file is, by its content.
 pub fn operator_library(path: &Path) -> Option<OperatorLibrary> {
     OperatorLibrary::of(&small_text(path)?)

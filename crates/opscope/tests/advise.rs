@@ -245,6 +245,54 @@ fn golden_directories_show_what_they_were_made_with() {
 }
 
 #[test]
+fn a_library_of_operators_says_why_the_cores_have_none_for_what_ran_on_the_ai_cpu() {
+    let place = Place::new();
+    place.write("op_summary_0.csv", format!("{DETECTOR}{REST}"));
+    let library = r#"{"Pow": {"input0": {"name": "x1", "dtype": "float16,float"}},
+        "Conv2D": {"input0": {"name": "x", "dtype": "float16"}}}"#;
+    place.write("aic-ascend310-ops-info.json", library);
+    place.write("more.ini", "[GatherV2]\ninput0.name=x\ninput0.dtype=float16,float\ninput1.dtype=int32\n");
+    let ask = ["advise", "op_summary_0.csv", "--target", "cann-310", "-t", "0", "--json"];
+    let files = ["--ops-info", "aic-ascend310-ops-info.json", "--ops-info", "more.ini"];
+    let why = |words: &[&str], op_type: &str| {
+        let json = place.done(words).json();
+        let findings = json["findings"].as_array().unwrap().clone();
+        let title = format!("{op_type} on the AI CPU");
+        let found = findings.into_iter().find(|finding| finding["title"].as_str() == Some(&*title));
+        found.unwrap_or_else(|| panic!("{title}: {json}"))["why"].as_str().unwrap().to_owned()
+    };
+    for (op_type, said) in [
+        (
+            "Pow",
+            "the operator information library lists it, so a limit of shapes, formats or attributes remains.",
+        ),
+        (
+            "GatherV2",
+            "the operator information library lists it with float, float16, int32, not with int64 as here.",
+        ),
+        ("TopK", "the operator information library has no such operator."),
+    ] {
+        let told = why(&[&ask[..], &files].concat(), op_type);
+        assert!(told.ends_with(&format!("; {said}")), "{op_type}: {told}");
+        assert_eq!(
+            format!("{}; {said}", why(&ask, op_type).trim_end_matches('.')),
+            told,
+            "the reason before stays"
+        );
+    }
+    let chinese = place.done(&[&ask[..6], &files, &["--lang", "zh"]].concat()).stdout;
+    let on_one_line: String = chinese.split_whitespace().collect();
+    for said in ["；算子信息库中没有该算子", "，不支持此处的int64"] {
+        assert!(on_one_line.contains(said), "{chinese}");
+    }
+    place.fails(
+        1,
+        &["op_summary_0.csv", "no operator information library"],
+        &[&ask[..], &["--ops-info", "op_summary_0.csv"]].concat(),
+    );
+}
+
+#[test]
 fn settings_in_the_folder_are_used_and_those_of_an_option_go_before() {
     let place = Place::new();
     let model = place.sample("yolo-mish");

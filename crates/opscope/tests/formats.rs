@@ -23,8 +23,11 @@ fn every_format_that_can_be_read_is_listed_once_and_says_on_what_it_was_tried() 
         let tried = format["tried_on"].as_str().expect("a text");
         let is_known = tried == "real files" || tried.contains("; untested on a ");
         assert!(is_known, "{format}");
-        assert!(matches!(format["kind"].as_str(), Some("profile" | "model")), "{format}");
+        assert!(matches!(format["kind"].as_str(), Some("profile" | "model" | "library")), "{format}");
     }
+    // `info` and `advise` read it beside profiles.
+    let library = "operator information library of Ascend's compiler";
+    assert!(names.contains(&library) && text.contains(&format!("\n{library} (library)")), "{text}");
     assert!(listed.iter().any(|format| format["kind"] == "model"), "{names:?}");
 }
 

@@ -7,6 +7,7 @@ use opscope_trace::{DataType, ExecutionUnit, Operator, OperatorId, Trace};
 use serde::Deserialize;
 
 use super::{ascend_types, conversion};
+use crate::converter::OperatorLibrary;
 use crate::kernels::{Kernel, Kind};
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
@@ -138,8 +139,8 @@ fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
     Why {
         because: format!(
             "The profile doesn't say: the cores have no version of {op_type}, or its inputs break a limit of \
-             that version{shapes}"
-        ),
+             that version"
+        ) + shapes,
         instead:
             "See CANN's list of operators for the types and shapes that the AI Core takes, and meet them, or \
                   replace the operator by others that it has"
@@ -147,6 +148,33 @@ fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
         rewrite: None,
         is_wide_integer: false,
     }
+}
+
+/// The reason with what the library of the chip's compiler says of the operator. Its words are those that profiles
+/// have for types.
+fn with_library(why: Why, trace: &Trace, row: &Operator, library: &OperatorLibrary) -> Why {
+    let types: BTreeSet<DataType> =
+        row.inputs().map(|input| trace.tensors.data_type()[input.index()]).collect();
+    let said = match library.operators.get(trace.strings.get(row.op_type)) {
+        None => "; the operator information library has no such operator".to_owned(),
+        Some(known) => {
+            let is_lacking =
+                |known_type: &&DataType| **known_type != DataType::Unknown && !known.takes(**known_type);
+            let lacking: Vec<&str> = types.iter().filter(is_lacking).map(|lacking| lacking.name()).collect();
+            let has = known.input_types.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            if !lacking.is_empty() && !has.is_empty() {
+                let lacking = lacking.join(", ");
+                format!("; the operator information library lists it with {has}, not with {lacking} as here")
+            } else if row.dynamic == Some(true) && !known.is_dynamic {
+                "; the operator information library lists it only for sizes that are known beforehand"
+                    .to_owned()
+            } else {
+                "; the operator information library lists it, so a limit of shapes, formats or attributes remains"
+                    .to_owned()
+            }
+        }
+    };
+    Why { because: why.because + &said, ..why }
 }
 
 impl Fact {
@@ -224,8 +252,12 @@ fn causes(
     let is_replaceable = |kind: &Kind<'_>| kind.unit == ExecutionUnit::AiCpu && !unfolds_a_collective(kind);
     for kernel in subject.kernels.of_kinds(is_replaceable) {
         let Some(id) = trace.tasks.operator()[kernel.task.index()] else { continue };
-        let why =
-            known.entry(id).or_insert_with(|| why(trace, &trace.operators.get(id), subject.target, &FACTS));
+        let why = known.entry(id).or_insert_with(|| {
+            let row = trace.operators.get(id);
+            let why = why(trace, &row, subject.target, &FACTS);
+            let library = subject.operator_library.filter(|_| subject.target != Target::Svp);
+            library.map_or(why.clone(), |library| with_library(why, trace, &row, library))
+        });
         if counts(kernel, why) {
             let (is_told, cause) = causes.entry(why.clone()).or_default();
             *is_told |= worth(kernel);

@@ -14,6 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use opscope_trace::DataType;
+
 use super::json::Json;
 
 /// The operators that a library describes.
@@ -77,6 +79,17 @@ fn of_lines(text: &str) -> BTreeMap<String, LibraryOperator> {
 }
 
 impl LibraryOperator {
+    /// Whether any of its inputs may have a type of elements.
+    pub fn takes(&self, data_type: DataType) -> bool {
+        let own_word = match data_type {
+            DataType::Float64 => "double",
+            DataType::Float32 => "float",
+            DataType::BFloat16 => "bf16",
+            other => other.name(),
+        };
+        self.input_types.iter().any(|word| word == own_word || word == data_type.name())
+    }
+
     /// Takes in what a field of one of its parts says.
     fn take(&mut self, part: &str, field: &str, value: &str) {
         let is_numbered = |word: &str| {
@@ -114,6 +127,11 @@ mod tests {
         assert_eq!(OperatorLibrary::of(LINES), Some(library.clone()));
         let add = &library.operators["Add"];
         assert_eq!(add.input_types.iter().collect::<Vec<_>>(), ["float", "float16", "int32"]);
+        let takes = |types: &[DataType]| types.iter().all(|data_type| add.takes(*data_type));
+        assert!(takes(&[DataType::Float32, DataType::Float16, DataType::Int32]));
+        assert!(
+            !add.takes(DataType::Float64) && !add.takes(DataType::Int64) && !add.takes(DataType::BFloat16)
+        );
         assert!(add.is_dynamic && !library.operators["NoOp"].is_dynamic);
     }
 

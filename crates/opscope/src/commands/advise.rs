@@ -29,6 +29,7 @@ Examples:
   opscope advise bert.onnx --dim batch=1 --dim sequence=128
   opscope advise one.db --sweep two.db --sweep four.db    runs with other threads, or batch sizes
   opscope advise PROF_… --converter convert.sh --fusion-result fusion_result.json    how it was converted
+  opscope advise PROF_… --ops-info aic-ascend310-ops-info.json    what the chip's cores have
   opscope advise profile.db --peak peak.json        which operators are far from the machine's peaks
   opscope advise profile.db --silence A01 --silence 'V*' --json
   opscope advise --explain A29 --lang zh
@@ -112,6 +113,11 @@ pub struct Arguments {
     #[command(flatten)]
     converter: ConverterArguments,
 
+    /// The operator information library of the chip (CANN's aic-CHIP-ops-info.json), which says what its cores have and
+    /// so why operators are on the AI CPU; may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "The model's conversion")]
+    ops_info: Vec<PathBuf>,
+
     #[command(flatten)]
     shapes: ShapeArguments,
 
@@ -142,6 +148,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         return Err(UsageError(text).into());
     }
     let converter = arguments.converter.read(terminal)?;
+    let operator_library = converter_files::operator_libraries(&arguments.ops_info)?;
     let source = Source::at(path)?;
     let is_model = source.is_model();
     let environment = if is_model { Environment::default() } else { environment(&source) };
@@ -186,6 +193,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     subject.converter = converter.command.as_ref();
     subject.switches = converter.switches.as_ref();
     subject.fusion_result = converter.result.as_ref();
+    subject.operator_library = operator_library.as_ref();
     subject.cores = arguments.cores.or(subject.cores);
     subject.sweep = sweep.iter().map(|profile| &**profile).collect();
     if let Some(trace) = &trace {

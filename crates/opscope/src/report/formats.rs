@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use opscope_open::formats::ALL;
-use opscope_open::{About, Format};
+use opscope_open::{About, Format, FormatKind, Tried};
 use opscope_say::{say, sentence, word};
 use serde_json::{Value, json};
 
@@ -19,12 +19,26 @@ pub struct Listed {
     about: &'static About,
 }
 
+/// A format of which no profile and no model is made.
+const OPERATOR_LIBRARY: Listed = Listed {
+    name: "operator information library of Ascend's compiler",
+    about: &About {
+        kind: FormatKind::Library,
+        from: "CANN, for each chip (aic-*-ops-info*.json), and the files that describe operators of one's own (.ini)",
+        reads: "operators by type, the types of elements that their inputs may have, whether their sizes may be \
+                known only when they run",
+        written_by: None,
+        lacks: "formats, attributes and other fields; limits of shapes",
+        tried: Tried::Documentation,
+    },
+};
+
 impl Listed {
     /// All formats, profiles first and by their names: a folder and the one above it have one line.
     pub fn all() -> Vec<Self> {
         let listed = |format: &&Format| Some(Self { name: bare(format.name), about: format.about? });
-        let mut formats: Vec<Self> = ALL.iter().filter_map(listed).collect();
-        formats.sort_by_key(|format| (format.about.kind.name() != "profile", format.name.to_lowercase()));
+        let mut formats: Vec<Self> = ALL.iter().filter_map(listed).chain([OPERATOR_LIBRARY]).collect();
+        formats.sort_by_key(|format| (format.about.kind, format.name.to_lowercase()));
         formats.dedup_by_key(|format| format.name);
         formats
     }
