@@ -542,14 +542,41 @@ fn modules_of_several_devices_of_jax_lie_within_one_another_on_each() {
     };
     let space = Message::new().message(1, &plane(0)).message(1, &plane(1));
     place.write("run.xplane.pb", space.0);
-    let answer = place.done(&["analyze", "run.xplane.pb", "--json"]).json();
-    let rows = answer["ranges"]["rows"].as_array().expect("ranges");
-    let told: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            (row["name"].as_str(), row["depth"].as_u64(), row["count"].as_u64(), row["own_ns"].as_i64())
-        })
-        .collect();
-    let of = |name, depth, own| (Some(name), Some(depth), Some(2), Some(own));
-    assert_eq!(told, [of("jit_train", 0, 60_000), of("jit_inner", 1, 40_000)], "{answer}");
+    // The same as the timeline that the profiler writes beside it, with a call of the host.
+    let mut events = Vec::new();
+    let name = |process: i64, thread: i64, kind: &str, name: &str| {
+        format!(
+            r#"{{"ph": "M", "pid": {process}, "tid": {thread}, "name": "{kind}_name", "args": {{"name": "{name}"}}}}"#
+        )
+    };
+    let slice = |process: i64, thread: i64, name: &str, start: i64, duration: i64| {
+        format!(
+            r#"{{"ph": "X", "pid": {process}, "tid": {thread}, "name": "{name}", "ts": {start}, "dur": {duration}}}"#
+        )
+    };
+    for number in 0..2 {
+        let (process, begin) = (number + 1, 100 + 5 * number);
+        events.extend([
+            name(process, 0, "process", &format!("/device:TPU:{number}")),
+            name(process, 1, "thread", "XLA Modules"),
+            name(process, 2, "thread", "XLA Ops"),
+            slice(process, 1, "jit_train", begin, 50),
+            slice(process, 1, "jit_inner", begin + 10, 20),
+            slice(process, 2, "fusion", begin + 12, 10),
+        ]);
+    }
+    events.extend([name(701, 0, "process", "/host:CPU"), slice(701, 1, "run", 90, 5)]);
+    place.write("run.trace.json", format!(r#"{{"traceEvents": [{}]}}"#, events.join(",")));
+    for profile in ["run.xplane.pb", "run.trace.json"] {
+        let answer = place.done(&["analyze", profile, "--json"]).json();
+        let rows = answer["ranges"]["rows"].as_array().expect("ranges");
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                (row["name"].as_str(), row["depth"].as_u64(), row["count"].as_u64(), row["own_ns"].as_i64())
+            })
+            .collect();
+        let of = |name, depth, own| (Some(name), Some(depth), Some(2), Some(own));
+        assert_eq!(told, [of("jit_train", 0, 60_000), of("jit_inner", 1, 40_000)], "{profile}: {answer}");
+    }
 }

@@ -3,7 +3,8 @@
 //! [`crate::xplane`]).
 //!
 //! Operators are on the lines of devices; where there is no device, they are the events of the host that name their
-//! HLO. All else on the host is calls, also the steps that a program marks and the profiler's own functions.
+//! HLO. All else on the host is calls, also the steps that a program marks and the profiler's own functions. Planes are
+//! no processes: all are parts of one, as in the `*.xplane.pb`.
 
 use std::collections::BTreeMap;
 
@@ -35,6 +36,7 @@ impl Dialect for Xla {
         if !names().any(is_known) || !names().all(|name| is_known(name) || is_plane(name)) {
             return None;
         }
+        let devices = names().filter(|name| matches!(role(name), Role::Device(..))).count();
         let lanes = &builder.lanes;
         let has_streams = lanes.iter().any(|lane| lane.name.starts_with("Stream #"));
         let meaning = |lane: &super::lanes::Lane<'a>| match role(&lane.process_name) {
@@ -48,9 +50,22 @@ impl Dialect for Xla {
         let meanings: Vec<Meaning> = lanes.iter().map(meaning).collect();
         let has_device = meanings.iter().any(|meaning| matches!(meaning, Meaning::Device { .. }));
         let steps = steps(about, &meanings);
-        Some(Box::new(XlaReader { meanings, steps, has_device, unnumbered: 0 }))
+        let has_several_devices = devices > 1;
+        for (number, (lane, meaning)) in builder.lanes.iter_mut().zip(&meanings).enumerate() {
+            let plane = std::mem::take(&mut lane.process_name);
+            lane.pid = 0;
+            if has_several_devices && meaning.is_of_ranges() {
+                lane.name = format!("{plane} {}", lane.name).trim_end().to_owned();
+                lane.tid = FIRST_OF_RANGES + number as u64;
+            }
+        }
+        Some(Box::new(XlaReader { meanings, steps, has_device, has_several_devices, unnumbered: 0 }))
     }
 }
+
+/// The number of the first thread that stands for a lane of ranges, behind those that a system gives threads and those
+/// that lanes with names get.
+const FIRST_OF_RANGES: u64 = 1 << 40;
 
 /// The lane whose steps are the inferences: that of the first device that tells of steps, or else that on which the
 /// program marked most.
@@ -92,11 +107,20 @@ enum Meaning {
     Beside,
 }
 
+impl Meaning {
+    /// Whether slices of the lane are ranges.
+    fn is_of_ranges(self) -> bool {
+        matches!(self, Self::Beside | Self::Device { content: Content::Executed | Content::Ranges, .. })
+    }
+}
+
 struct XlaReader {
     /// By lane.
     meanings: Vec<Meaning>,
     steps: Option<LaneId>,
     has_device: bool,
+    /// Whether there are several, so that ranges lie within one another by their lanes alone.
+    has_several_devices: bool,
     /// Steps of the device whose names are no numbers.
     unnumbered: u32,
 }
@@ -105,7 +129,7 @@ impl<'a> DialectReader<'a> for XlaReader {
     fn slice(&mut self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Option<Row> {
         Some(match self.meanings[slice.lane.index()] {
             Meaning::Host(level) => self.of_host(builder, slice, level),
-            Meaning::Beside => range(builder, slice),
+            Meaning::Beside => self.range(builder, slice),
             Meaning::Device { kind, number, content } => match content {
                 Content::Work | Content::Beside | Content::Waits => {
                     device_task(builder, slice, (kind, number), content)
@@ -116,7 +140,7 @@ impl<'a> DialectReader<'a> for XlaReader {
                     Row::Other
                 }
                 // Threads have those that are executed.
-                Content::Executed | Content::Ranges => range(builder, slice),
+                Content::Executed | Content::Ranges => self.range(builder, slice),
             },
         })
     }
@@ -149,11 +173,13 @@ impl XlaReader {
         let level = if is_function { ApiLevel::Other } else { level };
         builder.call(slice, slice.name, level)
     }
-}
 
-fn range<'a>(builder: &mut Builder<'a>, slice: &Item<'a>) -> Row {
-    let kind = if slice.duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
-    builder.range_of(slice, kind, slice.category, None)
+    /// A range, of several devices on the thread that stands for its lane.
+    fn range<'a>(&self, builder: &mut Builder<'a>, slice: &Item<'a>) -> Row {
+        let kind = if slice.duration.0 == 0 { RangeKind::Mark } else { RangeKind::StartStop };
+        let thread = if self.has_several_devices { builder.thread(slice.lane) } else { None };
+        builder.range_of(slice, kind, slice.category, thread)
+    }
 }
 
 /// The operator that an event ran: the HLO that it names, or itself.

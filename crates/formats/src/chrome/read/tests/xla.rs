@@ -87,6 +87,28 @@ fn beside_a_device_the_host_has_calls_only() {
 }
 
 #[test]
+fn ranges_of_several_devices_are_on_a_thread_for_each_lane() {
+    let device = |number: u32| {
+        let lines = [(1, "XLA Modules"), (2, "Other")];
+        let mut events = named(number + 1, &format!("/device:TPU:{number}"), &lines);
+        events.push(event(number + 1, 1, "jit_f", 100, 90, ""));
+        events.push(event(number + 1, 1, "jit_g", 110, 20, ""));
+        events.push(event(number + 1, 2, "x", 110, 20, ""));
+        events
+    };
+    let trace = read_events_of(&[host(), device(0), device(1)].concat());
+    let name = |thread: &Option<ThreadId>| trace.strings.get(trace.threads.get(thread.unwrap()).name);
+    let threads: Vec<&str> = trace.ranges.thread().iter().map(name).collect();
+    let [first, second] = [0, 1].map(|number| format!("/device:TPU:{number} XLA Modules"));
+    let others = [0, 1].map(|number| format!("/device:TPU:{number} Other"));
+    assert_eq!(threads, [&first, &first, &others[0], &second, &second, &others[1]]);
+    // A thread of the host has the number of a lane, and is another one.
+    assert_eq!((trace.processes.len(), name(&trace.api_calls.thread()[0])), (1, "python"));
+    let one = read_events_of(&[host(), device(0)].concat());
+    assert_eq!((one.ranges.thread(), one.processes.len()), (&[None; 3][..], 1));
+}
+
+#[test]
 fn planes_of_other_names_beside_these_have_ranges_only() {
     let mut events = host();
     events.extend(named(8, "/device:CUSTOM:Megascale Trace", &[(1, "transfers")]));
