@@ -37,6 +37,19 @@ pub fn normalised_sums(model: &Model) -> Vec<Vec<&str>> {
     with_sum.collect()
 }
 
+/// The addition of a bias, for each channel, to one of the values that an addition adds, which nothing else reads.
+pub fn bias_of_sum<'m>(model: &'m Model, sum: &str) -> Option<&'m str> {
+    let view = View::new(model);
+    let sum = model.graph().node_by_name(sum)?;
+    (0..2).find_map(|input| {
+        let addition = view.producer(&sum, input).filter(|before| before.is("Add"))?;
+        let value = varying_input(view, &addition)?;
+        let bias = addition.inputs.iter().flatten().find(|input| **input != value).copied()?;
+        let is_bias = view.dims(bias).is_some_and(|dims| dims.len() == 1);
+        (is_bias && only_reader(view, &addition).is_some()).then_some(addition.name)
+    })
+}
+
 /// x ÷ √2 → erf → + 1 → × x → × ½.
 fn gelu_around<'m>(view: View<'m>, erf: Node<'m>) -> Option<Vec<&'m str>> {
     let scaled = view.producer(&erf, 0).filter(|node| node.is("Div") || node.is("Mul"))?;
@@ -219,6 +232,27 @@ mod tests {
             "LayerNormalization m,S:8,B:8 -> y",
         ]);
         assert_eq!(normalised_sums(&model), [["LayerNormalization_n", "Add_a"]]);
+    }
+
+    #[test]
+    fn the_bias_of_a_sum_is_added_to_one_of_its_values_for_it_alone() {
+        let model = graph(&[
+            "Relu x -> r",
+            "Add r,B:8 -> b",
+            "Add x,b -> first",
+            "Add B:8,first -> c",
+            "Add c,x -> second",
+            "Add c,S:4x8 -> d",
+            "Add d,x -> third",
+            "Add x,r -> fourth",
+        ]);
+        let bias = |sum: &str| bias_of_sum(&model, &format!("Add_{sum}"));
+        assert_eq!(bias("first"), Some("Add_b"));
+        assert_eq!(
+            [bias("second"), bias("third"), bias("fourth")],
+            [None; 3],
+            "read twice, of two dimensions, none"
+        );
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub use claim::Evidence;
 pub use converter::ConverterOptions;
 pub use explain::explain;
 pub use finding::{Done, Finding, NotRun, Report, Whole};
-pub use fused::{gelus, normalised_sums, tanh_gelus};
+pub use fused::{bias_of_sum, gelus, normalised_sums, tanh_gelus};
 pub use graph::nodes_behind;
 pub use rewrites::Does;
 pub use rule::{Confidence, Kind, Rule, Text, rules};

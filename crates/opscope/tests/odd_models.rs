@@ -792,3 +792,65 @@ fn what_no_wish_can_mend_is_told_with_the_models_file_and_status_1() {
         assert!(!place.path("out.onnx").exists());
     }
 }
+
+#[test]
+fn a_normalisation_of_a_sum_has_the_bias_that_onnx_runtime_added_in_it_in_compare() {
+    let place = Place::new();
+    let stored = |name: &str, dims: &[i64]| {
+        let bytes = dims.iter().product::<i64>() as usize * 4;
+        TensorProto {
+            name: Some(name.to_owned()),
+            dims: dims.to_vec(),
+            data_type: Some(FLOAT),
+            raw_data: Some(vec![0; bytes].into()),
+            ..Default::default()
+        }
+    };
+    let nodes = vec![
+        node("MatMul", "product", &["x", "weights"], "m"),
+        node("Add", "biased", &["m", "bias"], "b"),
+        node("Add", "sum", &["b", "x"], "s"),
+        node("LayerNormalization", "norm", &["s", "scale", "shift"], "y"),
+    ];
+    let channels = ["bias", "scale", "shift"].map(|name| stored(name, &[8]));
+    let stored = [stored("weights", &[8, 8])].into_iter().chain(channels).collect();
+    place.write("net.onnx", model(&["1", "4", "8"], nodes, stored));
+    let profile = |operators: &[(&str, &str, &str)]| {
+        let event = |(number, (name, op_type, inputs)): (usize, &(&str, &str, &str))| {
+            let start = 2_010 + 50 * number;
+            format!(
+                r#"{{"cat": "Node", "pid": 7, "tid": 7, "dur": 40, "ts": {start}, "ph": "X", "name": "{name}_kernel_time",
+                "args": {{"op_name": "{op_type}", "provider": "CPUExecutionProvider", "node_index": "{number}",
+                "parameter_size": "0", "activation_size": "0", "output_size": "128", "input_type_shape": [{inputs}],
+                "output_type_shape": [{{"float": [1, 4, 8]}}]}}}}"#
+            )
+        };
+        let mut events: Vec<String> = operators.iter().enumerate().map(event).collect();
+        for name in ["SequentialExecutor::Execute", "model_run"] {
+            let run = r#"{"cat": "Session", "pid": 7, "tid": 7, "dur": 400, "ts": 2000, "ph": "X", "name": "#;
+            events.push(format!(r#"{run}"{name}", "args": {{}}}}"#));
+        }
+        format!("[{}]", events.join(",\n"))
+    };
+    let (whole, channel) = (r#"{"float": [1, 4, 8]}"#, r#"{"float": [8]}"#);
+    let inputs = |words: &[&str]| words.join(", ");
+    let product = ("product", "MatMul", &*inputs(&[whole, r#"{"float": [8, 8]}"#]));
+    let biased = ("biased", "Add", &*inputs(&[whole, channel]));
+    let sum = ("sum", "Add", &*inputs(&[whole, whole]));
+    let norm = ("norm", "LayerNormalization", &*inputs(&[whole, channel, channel]));
+    let name = "SkipLayerNormalization";
+    let four = (name, name, &*inputs(&[whole, whole, channel, channel]));
+    let five = (name, name, &*inputs(&[whole, whole, channel, channel, channel]));
+    place.write("apart.json", profile(&[product, biased, sum, norm]));
+    place.write("with.json", profile(&[product, five]));
+    place.write("without.json", profile(&[product, biased, four]));
+    for (file, became) in [
+        ("with.json", "  Add + Add + LayerNormalization became"),
+        ("without.json", "  Add + LayerNormalization became"),
+    ] {
+        let with_models = ["--model-a", "net.onnx", "--model-b", "net.onnx"];
+        let text = place.done(&[&["compare", "apart.json", file], &with_models[..]].concat()).stdout;
+        assert!(text.contains(became), "{text}");
+        assert!(!text.contains("MatMul +"), "{text}");
+    }
+}

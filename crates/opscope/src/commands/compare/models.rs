@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use opscope_advise::{gelus, nodes_behind, normalised_sums, tanh_gelus};
+use opscope_advise::{bias_of_sum, gelus, nodes_behind, normalised_sums, tanh_gelus};
 use opscope_analyze::{ModelNode, NodeNames, REFORMAT, nodes_joined, operator_kind};
 use opscope_model::{Bindings, Graph, Model, ModelKind, Node, NodeId, Pairing, Shapes, ValueId};
 use opscope_say::say;
@@ -209,22 +209,31 @@ struct Numbered {
     names: &'static [&'static str],
     /// The nodes of all that a model has, in its order.
     of_model: fn(&Model) -> Vec<Vec<&str>>,
+    /// How many inputs one has that took in the addition of a bias before the last of its nodes as well.
+    inputs_with_bias: Option<u32>,
 }
 
 const NUMBERED: [Numbered; 3] = [
-    Numbered { op_type: "Gelu", names: &["Gelu"], of_model: gelus },
-    Numbered { op_type: "FastGelu", names: &["FastGelu", "GPT2Gelu"], of_model: tanh_gelus },
+    Numbered { op_type: "Gelu", names: &["Gelu"], of_model: gelus, inputs_with_bias: None },
+    Numbered {
+        op_type: "FastGelu",
+        names: &["FastGelu", "GPT2Gelu"],
+        of_model: tanh_gelus,
+        inputs_with_bias: None,
+    },
     Numbered {
         op_type: "SkipLayerNormalization",
         names: &["SkipLayerNormalization"],
         of_model: normalised_sums,
+        // Both values, scale and shift of the normalisation, and the bias.
+        inputs_with_bias: Some(5),
     },
 ];
 
 impl Numbered {
     /// Finds the nodes of the operators: where the model has as many of them, they ran in its order.
     fn tell(&self, named: &Named<'_>, profile: &Trace, names: &mut NodeNames) {
-        let (mut numbered, mut seen): (Vec<&str>, HashSet<&str>) = Default::default();
+        let (mut numbered, mut seen): (Vec<(&str, u32)>, HashSet<&str>) = Default::default();
         for (_, row) in profile.operators.iter() {
             let (name, op_type) = (profile.strings.get(row.name), profile.strings.get(row.op_type));
             let is_numbered = |first: &&str| {
@@ -235,7 +244,7 @@ impl Numbered {
                 || !profile.names.get(row.origins).is_empty();
             let is_one = op_type == self.op_type && self.names.iter().any(is_numbered);
             if is_one && !is_told && seen.insert(name) {
-                numbered.push(name);
+                numbered.push((name, row.input_count));
             }
         }
         let model = named.model;
@@ -243,8 +252,10 @@ impl Numbered {
         if known.len() != numbered.len() {
             return;
         }
-        for (name, nodes) in numbered.into_iter().zip(known) {
-            let ids = nodes.into_iter().filter_map(|node| model.graph().node_by_name(node));
+        for ((name, inputs), nodes) in numbered.into_iter().zip(known) {
+            let has_bias = self.inputs_with_bias.is_some_and(|with_bias| inputs >= with_bias);
+            let bias = nodes.last().filter(|_| has_bias).and_then(|sum| bias_of_sum(model, sum));
+            let ids = nodes.into_iter().chain(bias).filter_map(|node| model.graph().node_by_name(node));
             let nodes = ids.flat_map(|node| named.names_of(node.id)).map(str::to_owned).collect();
             names.made_of.insert(name.to_owned(), nodes);
         }
