@@ -60,6 +60,21 @@ pub enum OpenError {
         /// The profiles among those that were looked at.
         found: Vec<PathBuf>,
     },
+    /// No profile, but texts so long that one may begin where nobody looked.
+    #[error(
+        "{}: no profile was found; of these texts opscope looked at the first {mebibytes} MiB: if a profile begins \
+         further down, cut off what is above it{}",
+        path.display(),
+        list(texts)
+    )]
+    LongTexts {
+        /// The folder.
+        path: PathBuf,
+        /// How many mebibytes were looked at of each.
+        mebibytes: u64,
+        /// The texts.
+        texts: Vec<PathBuf>,
+    },
     /// Raw directories that can't be found or decoded.
     #[error(transparent)]
     Ascend(#[from] opscope_cann::Error),

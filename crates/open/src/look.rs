@@ -56,6 +56,11 @@ impl Look {
         head::is_little(&self.bytes) && !self.bytes.contains(&0)
     }
 
+    /// How many mebibytes were looked at of a text that goes on, if that is the most that is looked at.
+    pub fn most_of_text(&self) -> Option<u64> {
+        head::most_mebibytes(&self.bytes).filter(|_| self.json.is_none() && !self.bytes.contains(&0))
+    }
+
     fn with(
         path: &Path,
         head: impl FnOnce(&Path) -> io::Result<(bool, Vec<u8>)>,
@@ -135,14 +140,14 @@ impl Look {
                 format!("a file of an unknown kind that begins with the bytes {}", first.join(" "))
             }
         };
-        let content = match (head::is_too_long(&self.bytes), head::most_mebibytes(&self.bytes)) {
+        let content = match (head::is_too_long(&self.bytes), self.most_of_text()) {
             (true, _) => format!("{content}, whose first record is longer than opscope looks at"),
-            (false, Some(most)) if self.json.is_none() && !self.bytes.contains(&0) => format!(
+            (false, Some(most)) => format!(
                 "{content} (opscope looked at the first {} MiB of it; if a profile begins further down, cut off what \
                  is above it)",
                 most
             ),
-            (false, _) => content,
+            (false, None) => content,
         };
         if self.compressed { format!("{content}, compressed with gzip") } else { content }
     }

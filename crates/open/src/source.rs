@@ -57,6 +57,11 @@ impl Source {
         self.format
     }
 
+    /// How many mebibytes were looked at of a text of no known format that goes on behind them.
+    pub(crate) fn most_of_text(&self) -> Option<u64> {
+        self.look.most_of_text().filter(|_| self.format.is_none())
+    }
+
     /// Whether this is the format.
     pub fn is(&self, format: &Format) -> bool {
         self.format == Some(format)
@@ -214,6 +219,9 @@ fn only_within(look: Look, progress: &dyn Progress) -> Result<Source, OpenError>
     match within {
         Within::Nothing => Err(refusal(look)),
         Within::Unsure(found) => Err(OpenError::NotAllSeen { path: look.path, found }),
+        Within::LongTexts { mebibytes, texts } => {
+            Err(OpenError::LongTexts { path: look.path, mebibytes, texts })
+        }
         Within::One(source) => Ok(*source),
         Within::Several(found) => Err(OpenError::Several { path: look.path, what: "profiles", found }),
     }

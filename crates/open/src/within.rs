@@ -31,6 +31,11 @@ pub(crate) enum Within {
     Several(Vec<PathBuf>),
     /// None, or one, among the files that were looked at, and there are more.
     Unsure(Vec<PathBuf>),
+    /// None, and texts of which so many mebibytes were looked at and no more.
+    LongTexts {
+        mebibytes: u64,
+        texts: Vec<PathBuf>,
+    },
 }
 
 /// Whether a format is one of profiles that can be read.
@@ -56,9 +61,12 @@ pub(crate) fn within(look: &Look, stop: &Stop) -> Within {
         search.look_further();
     }
     let is_known = !is_plain || look.looks_like() != PLAIN_FOLDER;
-    let Search { mut found, is_all, .. } = search;
+    let Search { mut found, is_all, long_texts, .. } = search;
     match found.len() {
-        0 if is_all || is_known => Within::Nothing,
+        0 if is_known => Within::Nothing,
+        0 if is_all => {
+            long_texts.map_or(Within::Nothing, |(mebibytes, texts)| Within::LongTexts { mebibytes, texts })
+        }
         0 | 1 if !is_all => Within::Unsure(found),
         0 | 1 => found
             .pop()
@@ -74,6 +82,8 @@ struct Search<'s> {
     found: Vec<PathBuf>,
     /// Texts that no format knows by their beginnings, and that go on.
     texts: Vec<PathBuf>,
+    /// Those of them that no format knows by the most that is looked at either, with how many mebibytes that is.
+    long_texts: Option<(u64, Vec<PathBuf>)>,
     files_left: usize,
     folders_left: usize,
     /// Whether the budget allowed to look at everything.
@@ -83,7 +93,8 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn new(stop: &'s Stop) -> Self {
         let (files_left, folders_left) = (MOST_FILES, MOST_FOLDERS);
-        Self { stop, found: Vec::new(), texts: Vec::new(), files_left, folders_left, is_all: true }
+        let (found, texts) = (Vec::new(), Vec::new());
+        Self { stop, found, texts, long_texts: None, files_left, folders_left, is_all: true }
     }
 
     /// Looks at the files of a folder.
@@ -108,8 +119,11 @@ impl<'s> Search<'s> {
             if self.stop.is_wanted() {
                 break;
             }
-            if Source::at(path).is_ok_and(|source| source.format().is_some_and(is_profile)) {
+            let Ok(source) = Source::at(path) else { continue };
+            if source.format().is_some_and(is_profile) {
                 self.found.push(path.clone());
+            } else if let Some(mebibytes) = source.most_of_text() {
+                self.long_texts.get_or_insert((mebibytes, Vec::new())).1.push(path.clone());
             }
         }
     }

@@ -710,6 +710,16 @@ fn a_long_log_above_a_table_hides_it_only_beyond_what_is_looked_at() {
     assert_eq!(time_and_losses(&place, "runs").0, 4_000_000.0, "in a folder as well");
     place.write("long.txt", format!("{}{PYTORCH}", log.repeat(30)));
     place.fails(1, &["text (opscope looked at the first 16 MiB of it", "cut off"], &["analyze", "long.txt"]);
+    fs::create_dir(place.path("long")).unwrap();
+    fs::rename(place.path("long.txt"), place.path("long/run.log")).unwrap();
+    place.write("long/short.log", log.repeat(2));
+    let said = place.fails(1, &["looked at the first 16 MiB", "cut off"], &["analyze", "long"]).stderr;
+    assert!(said.contains("long/run.log") && !said.contains("short.log"), "{said}");
+    // What goes on for longer is known by its beginning.
+    let stacks = "main;run;conv 3\nmain;run;pool 2\n".repeat(600_000);
+    fs::create_dir(place.path("stacks")).unwrap();
+    place.write("stacks/out.txt", stacks);
+    assert!(place.done(&["info", "stacks"]).stdout.contains("a text of folded stacks"));
 }
 
 #[test]
