@@ -516,6 +516,25 @@ fn what_a_function_called_is_told_as_a_share_of_each_event() {
     assert!(text.contains("of each event: 3 of 3 (cycles:u), 2 of 2 (misses:u)"), "{text}");
     let chinese = place.done(&[&arguments[..], &["--lang", "zh"]].concat()).stdout;
     assert!(chinese.contains("按事件：") && !chinese.contains("of each event"), "{chinese}");
+    // The counts of two profiles are shares of each, also where one has nothing.
+    let asking = |file: &str, further: &[&str]| {
+        let text = place.done(&[&["analyze", file, "--below", "run"], further].concat()).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    place.write("two.folded", "main;run;conv 100 50\nmain;run;pool 20 60\nmain;load 30 5\n");
+    let text = asking("two.folded", &[]);
+    for told in [
+        "of each event: 120 of 150 (first count), 110 of 115 (second count); every line ends in two numbers",
+        "first count 100 100 conv",
+        "second count 60 60 pool",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let chinese = asking("two.folded", &["--lang", "zh"]);
+    assert!(chinese.contains("按事件：120 of 150") && !chinese.contains("every line"), "{chinese}");
+    place.write("one.folded", "main;run;conv 100 0\nmain;load 30 0\n");
+    let text = asking("one.folded", &[]);
+    assert!(text.contains("of each event: 100 of 130 (first count); every line"), "{text}");
 }
 
 #[test]

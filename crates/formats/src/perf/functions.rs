@@ -196,7 +196,7 @@ impl<'t> Functions<'t> {
     }
 
     /// How many samples are within functions that have a text in their names, of each event by itself: cycles and misses
-    /// together would be nothing.
+    /// together would be nothing, nor the counts of two profiles.
     fn note_below(&self, below: &str) -> String {
         /// Real profiles have some few events; a file may claim any number of them.
         const MOST: usize = 16;
@@ -205,7 +205,7 @@ impl<'t> Functions<'t> {
         shares.sort_by(|(left, of_left), (right, of_right)| {
             of_right.all.total_cmp(&of_left.all).then_with(|| left.cmp(right))
         });
-        if let [(_, share)] = &*shares {
+        if let ([(_, share)], None) = (&*shares, self.note) {
             let [some, all] = [share.below, share.all].map(rounded);
             return format!("{some} of {all} samples are within functions with {below} in their names");
         }
@@ -222,10 +222,9 @@ impl<'t> Functions<'t> {
     pub fn into_trace(mut self) -> Trace {
         self.close();
         let mut trace = Trace::new();
-        trace.run.note = self.note.map(str::to_owned);
-        if let Some(below) = self.below.filter(|_| self.note.is_none()) {
-            trace.run.note = Some(self.note_below(below));
-        }
+        let of_below = self.below.map(|below| self.note_below(below));
+        let notes: Vec<String> = of_below.into_iter().chain(self.note.map(str::to_owned)).collect();
+        trace.run.note = (!notes.is_empty()).then(|| notes.join("; "));
         self.rows.sort_by(|(_, left), (_, right)| {
             let by_callees = right.with_callees.total_cmp(&left.with_callees);
             right.itself.total_cmp(&left.itself).then(by_callees)

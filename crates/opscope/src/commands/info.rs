@@ -344,7 +344,12 @@ fn add_within(info: &mut Info, folder: &Path, source: Source, read: &Read<'_>, l
         Err(error) => error,
     };
     match error.chain().find_map(|cause| cause.downcast_ref::<OpenError>()) {
-        Some(OpenError::NoProfile { .. } | OpenError::Ascend(opscope_cann::Error::NoProfile { .. })) => false,
+        // Long texts are listed with how much of them was looked at.
+        Some(
+            OpenError::NoProfile { .. }
+            | OpenError::LongTexts { .. }
+            | OpenError::Ascend(opscope_cann::Error::NoProfile { .. }),
+        ) => false,
         Some(OpenError::Several { found, .. }) => {
             for path in found.iter().filter(|path| !listed.contains(path)).take(MOST_FILES) {
                 let kind = Source::at(path).map_or_else(|error| error.to_string(), |found| found.to_string());
