@@ -608,7 +608,8 @@ fn parts_of_a_step_go_together_with_it_where_a_rank_lacks_the_short_ones() {
 #[test]
 fn hosts_of_which_every_group_lacks_a_rank_have_one_clock_even_so() {
     let place = Place::new();
-    let words = ["--layout", "tp=1,pp=1,dp=8,ep=8", "--layers", "1", "--steps", "2", "--devices-per-host", "2"];
+    let words =
+        ["--layout", "tp=1,pp=1,dp=8,ep=8", "--layers", "1", "--steps", "2", "--devices-per-host", "2"];
     let more = ["--fault", "none", "--clocks", "far", "--damage", "missing=2"];
     let run = made_so(&place, "run", "1", "db", &[&words[..], &more].concat());
     let told = place.done(&["cluster", &run]).stdout;
