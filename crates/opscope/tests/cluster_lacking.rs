@@ -615,3 +615,16 @@ fn hosts_of_which_every_group_lacks_a_rank_have_one_clock_even_so() {
     let told = place.done(&["cluster", &run]).stdout;
     assert!(!told.contains("islands") && told.contains("4 hosts aligned to"), "{told}");
 }
+
+#[test]
+fn a_rank_that_is_missing_hides_nobody_in_texts_either() {
+    // Texts don't tell whom a send goes to.
+    let place = Place::new();
+    let layout = ["--layout", "tp=1,pp=4,dp=4,ep=4", "--microbatches", "1", "--steps", "4"];
+    let more = ["--devices-per-host", "4", "--fault", "host-bound=4", "--damage", "missing=7"];
+    let words = [&layout[..], &more].concat();
+    let [of_texts, of_databases] =
+        ["text", "db"].map(|form| told(&place, &made_so(&place, form, "5057", form, &words)).0);
+    assert_eq!(of_databases.len(), 1, "{of_databases:?}");
+    assert_alike(&of_databases, &of_texts);
+}

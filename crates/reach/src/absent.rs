@@ -432,7 +432,11 @@ pub fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
             (Some(peer), _) => group.member(peer),
             _ if group.unnamed > 0 => None,
             (None, [a, b]) => Some(if seen.contains(a) { *b } else { *a }),
-            _ => None,
+            // Texts don't tell it; of several that were recorded the other side would have been matched.
+            (None, members) => {
+                let mut unrecorded = members.iter().filter(|member| !run.is_recorded(**member));
+                unrecorded.next().filter(|_| unrecorded.next().is_none()).copied()
+            }
         };
         return other.filter(|other| !seen.contains(other)).into_iter().collect();
     }

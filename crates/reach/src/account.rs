@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::absent::Absent;
+use crate::absent::{self, Absent};
 use crate::discover::Role;
 use crate::rows::{CollectiveType, StepsOrigin};
 use crate::run::{Event, Run};
@@ -122,11 +122,15 @@ pub fn ideal_bubble(run: &Run) -> Option<IdealBubble> {
         let members = &run.groups[event.group as usize].ranks;
         let number = run.ranks[event.rank as usize].number;
         let from = members.iter().position(|member| *member == number)?;
-        // Texts don't tell whom a send goes to; its receive was matched.
+        // Texts don't tell whom a send goes to; its receive was matched, or is that of a member that wasn't recorded.
         let received = || {
-            let mut parts = run.events_of(&run.instances[event.instance as usize]);
-            let other = parts.find(|part| part.rank != event.rank)?;
-            members.iter().position(|member| *member == run.ranks[other.rank as usize].number)
+            let instance = &run.instances[event.instance as usize];
+            let other = run.events_of(instance).find(|part| part.rank != event.rank);
+            let other = match other {
+                Some(part) => run.ranks[part.rank as usize].number,
+                None => *absent::missing(run, instance).first()?,
+            };
+            members.iter().position(|member| *member == other)
         };
         let to = event.peer.map(|peer| peer as usize).or_else(received)?;
         *sends.entry((event.group, from, to, event.step)).or_default() += 1;
