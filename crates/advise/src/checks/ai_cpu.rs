@@ -15,7 +15,7 @@ use crate::subject::Subject;
 use crate::target::Target;
 
 pub(super) const CHECKS: &[(&str, Check)] =
-    &[("A04", any_cause), ("A05", wide_integers), ("A08", indexing), ("S10", any_cause)];
+    &[("A04", any_cause), ("A05", wide_integers), ("A07", types), ("A08", indexing), ("S10", any_cause)];
 
 /// Why an operator is on the general processor, as far as that is known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +26,19 @@ pub struct Why {
     pub instead: String,
     /// The rewrites of opscope's that do it, if there are any.
     pub rewrite: Option<String>,
-    /// Whether the reason is that it computes with integers of 64 bits.
-    is_wide_integer: bool,
+    /// The rule that tells it, whatever the operator.
+    told_by: ToldBy,
+}
+
+/// The rule that tells a reason: each reason has one, so that an operator gets one replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ToldBy {
+    /// A04, or a rule about this very operator.
+    Operator,
+    /// A05: integers of 64 bits.
+    WideIntegers,
+    /// A07: other types, alone or with those.
+    Types,
 }
 
 /// The facts in `rules/ai_cpu.toml`.
@@ -52,6 +63,9 @@ struct Fact {
     /// Whether it is so whatever the types of data.
     #[serde(default)]
     always: bool,
+    /// Whether the replacement is the one that fits where types of data are the reason.
+    #[serde(default)]
+    is_for_types: bool,
     /// Where the fact comes from.
     #[serde(rename = "source")]
     _source: String,
@@ -97,26 +111,8 @@ fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
     if let Some(fact) = fact.filter(|fact| fact.always) {
         return fact.why(String::new());
     }
-    if let Some(data_type) = wide_integer(trace, row) {
-        return Why {
-            because: format!(
-                "It computes with {data_type}, and the AI Core has no 64-bit integer arithmetic"
-            ),
-            instead:
-                "Use int32 where the values fit, as indices and shapes nearly always do: change the type \
-                      where the tensor comes from, not by a Cast in front of it"
-                    .to_owned(),
-            rewrite: Some("G11".to_owned()),
-            is_wide_integer: true,
-        };
-    }
-    if let Some(odd) = ascend_types::odd_type(trace, row) {
-        let instead = match odd.data_type {
-            DataType::Float64 => "Compute with float32".to_owned(),
-            _ => "Convert to a type of the list before it: float32, float16 or int32".to_owned(),
-        };
-        let because = format!("It has {}", odd.text());
-        return Why { because, instead, rewrite: Some("G11".to_owned()), is_wide_integer: false };
+    if let Some(why) = why_by_types(trace, row, fact) {
+        return why;
     }
     if let Some(fact) = fact {
         let types: Vec<&str> = row
@@ -146,7 +142,7 @@ fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
                   replace the operator by others that it has"
                 .to_owned(),
         rewrite: None,
-        is_wide_integer: false,
+        told_by: ToldBy::Operator,
     }
 }
 
@@ -177,13 +173,46 @@ fn with_library(why: Why, trace: &Trace, row: &Operator, library: &OperatorLibra
     Why { because: why.because + &said, ..why }
 }
 
+/// The reason that types of data are. Of several all are told at once, because the operator stays where it is until
+/// each is another.
+fn why_by_types(trace: &Trace, row: &Operator, fact: Option<&Fact>) -> Option<Why> {
+    let (wide, odd) = (wide_integer(trace, row), ascend_types::odd_type(trace, row));
+    let odd = odd.filter(|odd| wide.is_none() || !is_wide(odd.data_type));
+    let (because, instead, told_by) = match (wide, odd) {
+        (Some(wide), Some(odd)) => (
+            format!("Types keep it there: {wide}, for which the AI Core has no arithmetic, and {}", odd.text()),
+            format!(
+                "{}; and use int32 where the values fit: it stays there until both are changed",
+                odd.instead()
+            ),
+            ToldBy::Types,
+        ),
+        (Some(data_type), None) => (
+            format!("It computes with {data_type}, and the AI Core has no 64-bit integer arithmetic"),
+            "Use int32 where the values fit, as indices and shapes nearly always do: change the type where the \
+             tensor comes from, not by a Cast in front of it"
+                .to_owned(),
+            ToldBy::WideIntegers,
+        ),
+        (None, Some(odd)) => (format!("It has {}", odd.text()), odd.instead().to_owned(), ToldBy::Types),
+        (None, None) => return None,
+    };
+    let own = fact.filter(|fact| fact.is_for_types && wide.is_none());
+    Some(Why {
+        because,
+        instead: own.map_or(instead, |fact| fact.instead.clone()),
+        rewrite: own.map_or(Some("G11".to_owned()), |fact| fact.rewrite.clone()),
+        told_by,
+    })
+}
+
 impl Fact {
     fn why(&self, further: String) -> Why {
         Why {
             because: format!("{}{further}", self.because),
             instead: self.instead.clone(),
             rewrite: self.rewrite.clone(),
-            is_wide_integer: false,
+            told_by: ToldBy::Operator,
         }
     }
 }
@@ -208,7 +237,7 @@ fn why_on_board(op_type: &str, facts: &Facts) -> Why {
     let instead = known.map_or(otherwise.to_owned(), |known| {
         format!("Put {} in its place, and keep it only if the board measures it faster", known.instead)
     });
-    Why { because, instead, rewrite: None, is_wide_integer: false }
+    Why { because, instead, rewrite: None, told_by: ToldBy::Operator }
 }
 
 /// The 64-bit integers that an operator computes with. A single number, such as how many are wanted, is
@@ -217,8 +246,12 @@ fn wide_integer(trace: &Trace, row: &Operator) -> Option<DataType> {
     row.inputs().find_map(|input| {
         let data_type = trace.tensors.data_type()[input.index()];
         let is_single = trace.shape(input).is_some_and(|shape| shape.iter().all(|size| *size == 1));
-        (matches!(data_type, DataType::Int64 | DataType::Uint64) && !is_single).then_some(data_type)
+        (is_wide(data_type) && !is_single).then_some(data_type)
     })
+}
+
+fn is_wide(data_type: DataType) -> bool {
+    matches!(data_type, DataType::Int64 | DataType::Uint64)
 }
 
 /// Whether a kernel is HCCL's own, which has the AI CPU launch the steps of a collective operation: no operator of
@@ -292,17 +325,27 @@ fn any_cause(subject: &Subject<'_>, _: &Rule) -> Outcome {
 }
 
 fn wide_integers(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    told_by(subject, rule, ToldBy::WideIntegers)
+}
+
+fn types(subject: &Subject<'_>, rule: &Rule) -> Outcome {
+    told_by(subject, rule, ToldBy::Types)
+}
+
+/// The causes that a rule about types of data tells.
+fn told_by(subject: &Subject<'_>, rule: &Rule, wanted: ToldBy) -> Outcome {
     let typeless = |trace: &Trace| trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown);
     if missing(subject).is_none() && subject.trace.is_some_and(typeless) {
         return Outcome::Missing("types of the operators' inputs".to_owned());
     }
     let least = rule.limit("min_us") * 1e3;
-    causes(subject, |_, why| why.is_wide_integer, |kernel| kernel.duration.0 as f64 > least)
+    causes(subject, |_, why| why.told_by == wanted, |kernel| kernel.duration.0 as f64 > least)
 }
 
 fn indexing(subject: &Subject<'_>, _: &Rule) -> Outcome {
     const FAMILY: [&str; 3] = ["Index", "NonZero", "ArgMin"];
-    causes(subject, |kernel, _| FAMILY.iter().any(|start| kernel.op_type.starts_with(start)), |_| true)
+    let is_of_family = |kernel: &Kernel<'_>| FAMILY.iter().any(|start| kernel.op_type.starts_with(start));
+    causes(subject, |kernel, why| why.told_by == ToldBy::Operator && is_of_family(kernel), |_| true)
 }
 
 #[cfg(test)]
@@ -361,7 +404,29 @@ mod tests {
             because("GatherV2", &[(Float16, &[8]), (DataType::Int32, &[100])]).contains("breaks a limit")
         );
         assert!(because("Mul", &[(Float64, &[8])]).contains("float64"));
+        // A product of doubles would be there as well.
+        assert!(because("Pow", &[(Float64, &[8]), (Float64, number)]).contains("float64"));
+        assert!(because("Where", &[(Float64, &[8])]).contains("known only when it has run"));
+        let both = because("GatherV2", &[(Float64, &[8]), (Int64, &[100])]);
+        assert!(both.contains("float64") && both.contains("int64"), "{both}");
         assert!(because("Mystery", &[(Float16, &[8])]).contains("doesn't say"));
+    }
+
+    #[test]
+    fn published_lists_of_types_tell_why_operators_are_not_on_the_cores() {
+        use DataType::{Float16, Int16, Int32};
+        let data: &[i64] = &[1_000];
+        for (op_type, data_type, told) in [
+            ("Add", Int16, "the cores' Add takes"),
+            ("ArgMaxV2", Int32, "floating-point numbers only on the Ascend 310"),
+            ("Sort", Int32, "sorts floating-point numbers only"),
+            ("Sort", Float16, "along the last axis only"),
+        ] {
+            let why = because(op_type, &[(data_type, data)]);
+            assert!(why.contains(told), "{op_type} of {data_type}: {why}");
+        }
+        assert!(because("Add", &[(Float16, data)]).contains("doesn't say"));
+        assert!(because("ArgMaxV2", &[(Float16, data)]).contains("doesn't say"));
     }
 
     #[test]

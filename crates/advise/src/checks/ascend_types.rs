@@ -3,16 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use opscope_trace::{DataType, ExecutionUnit, Operator, Trace};
+use opscope_trace::{DataType, Operator, Trace};
 use serde::Deserialize;
-
-use crate::claim::Claims;
-use crate::kernels::Kind;
-use crate::outcome::{Causes, Outcome};
-use crate::rule::{Check, Rule};
-use crate::subject::Subject;
-
-pub(super) const CHECKS: &[(&str, Check)] = &[("A07", types_of_the_cpu)];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,32 +48,6 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     read.unwrap_or(Tables { release: Vec::new() })
 });
 
-fn types_of_the_cpu(subject: &Subject<'_>, rule: &Rule) -> Outcome {
-    let Some(trace) = subject.trace.filter(|_| !subject.kernels.is_empty()) else {
-        return Outcome::Missing("operators in a profile".to_owned());
-    };
-    if !subject.kernels.any_unit(|unit| unit != ExecutionUnit::Other) {
-        return Outcome::Missing("the units that execute operators".to_owned());
-    }
-    if trace.tensors.data_type().iter().all(|known| *known == DataType::Unknown) {
-        return Outcome::Missing("types of the operators' inputs".to_owned());
-    }
-    let odd = |kind: &Kind<'_>| {
-        let is_on_cpu = kind.unit == ExecutionUnit::AiCpu;
-        let odd = is_on_cpu.then(|| TABLES.odd_type(trace, &trace.operators.get(kind.operator)));
-        odd.flatten().map(|odd| odd.text())
-    };
-    let odd = subject.kernels.by_kind(odd);
-    let least = rule.limit("min_us") * 1e3;
-    let mut claims = Claims::default();
-    for kernel in subject.kernels.of_kinds(|kind| kind.unit == ExecutionUnit::AiCpu) {
-        if kernel.duration.0 as f64 > least {
-            odd.of(kernel).iter().for_each(|text| claims.claim(subject, kernel, text, 1.0));
-        }
-    }
-    Causes::one(claims)
-}
-
 /// A type of an input or output that the cores have no kernel for.
 pub(super) struct OddType {
     pub data_type: DataType,
@@ -91,15 +57,25 @@ pub(super) struct OddType {
 }
 
 impl OddType {
-    /// It in words, such as `a float64 input`.
+    /// It in words, such as `a float64 input, which the AI Core doesn't compute with`.
     pub fn text(&self) -> String {
         match self.data_type {
-            DataType::Float64 if self.is_input => "a float64 input: convert it to float32".to_owned(),
-            DataType::Float64 => "a float64 output: convert it to float32".to_owned(),
+            DataType::Float64 if self.is_input => {
+                "a float64 input, which the AI Core doesn't compute with".to_owned()
+            }
+            DataType::Float64 => "a float64 output, which the AI Core doesn't compute with".to_owned(),
             other if self.is_input => {
                 format!("a {other} input, which is not in the list of CANN {}", self.cann)
             }
             other => format!("a {other} output, which is not in the list of CANN {}", self.cann),
+        }
+    }
+
+    /// The type to compute with in its place, as a sentence without its full stop.
+    pub fn instead(&self) -> &'static str {
+        match self.data_type {
+            DataType::Float64 => "Compute with float32",
+            _ => "Convert to a type of the list before it: float32, float16 or int32",
         }
     }
 }

@@ -48,17 +48,22 @@ const COPIES: [&str; 10] = [
 ];
 
 /// The memory layouts that an operator takes and gives, where they differ.
-fn changed_layouts<'s>(subject: &'s Subject<'_>, kernel: &Kernel<'_>) -> Option<(&'s str, &'s str)> {
+pub(super) fn changed_layouts<'s>(
+    subject: &'s Subject<'_>,
+    kernel: &Kernel<'_>,
+) -> Option<(&'s str, &'s str)> {
     let (trace, row) = (subject.trace?, subject.operator_row(kernel)?);
     let layout = |tensor: TensorId| trace.tensors.layout()[tensor.index()].map(|id| trace.strings.get(id));
     let (from, to) = (layout(row.inputs().next()?)?, layout(row.outputs().next()?)?);
     (from != to && !from.is_empty() && !to.is_empty()).then_some((from, to))
 }
 
-/// Whether an operator of a type that changes layouts does that. TensorRT has one type, `Reformat`, for more: for
+/// Whether an operator of a type that changes layouts does that on the cores; why one is on the general processor
+/// beside them is for the rules about that. TensorRT has one type, `Reformat`, for more: for
 /// conversions of element types, such as the quantisations that a model asks for, in one layout; and for the row that
 /// ends a part of the network on another accelerator (`{…} output reformatter 0`), which mostly is the wait for that.
 fn rearranges(trace: &Trace, kind: &Kind<'_>) -> bool {
+    let is_on_cores = kind.unit != ExecutionUnit::AiCpu;
     let is_quantisation = kind.name.contains("QuantizeLinear");
     let ends_part = kind.name.starts_with('{') && kind.name.contains("put reformatter ");
     let row = trace.operators.get(kind.operator);
@@ -68,7 +73,7 @@ fn rearranges(trace: &Trace, kind: &Kind<'_>) -> bool {
         Some(without_element_type(trace.strings.get(layout))).filter(|layout| !layout.is_empty())
     };
     let is_same = layout(input).is_some_and(|from| Some(from) == layout(output));
-    !is_quantisation && !ends_part && !is_same
+    is_on_cores && !is_quantisation && !ends_part && !is_same
 }
 
 /// The words of a layout but for those of its element type: `Row major linear FP16 format` and `Row major linear FP32`

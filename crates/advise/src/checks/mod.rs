@@ -15,6 +15,7 @@ mod graph;
 mod host;
 mod host_limits;
 mod host_sweep;
+mod layouts;
 mod nodes;
 mod resizing;
 mod rewritten;
@@ -35,9 +36,9 @@ const FAMILIES: [&[(&str, Check)]; 18] = [
     ai_cpu::CHECKS,
     resizing::CHECKS,
     ascend::CHECKS,
-    ascend_types::CHECKS,
     cheaper::CHECKS,
     communication::CHECKS,
+    layouts::CHECKS,
     sequences::CHECKS,
     single_operators::CHECKS,
     span::CHECKS,

@@ -49,7 +49,7 @@ fn class(op_type: &str) -> &str {
     }
 }
 
-fn is_trans_data(op_type: &str) -> bool {
+pub(super) fn is_trans_data(op_type: &str) -> bool {
     op_type.starts_with("TransData")
 }
 

@@ -18,6 +18,11 @@ pub(super) fn cases() -> Vec<(&'static str, Case, Case)> {
 fn layouts_and_units() -> Vec<(&'static str, Case, Case)> {
     let t = |name| (name, "TransData", AI, 10, &[][..]);
     let x = |name| (name, "Mul", AI, 10, &[][..]);
+    let conversions = |count: usize, whole: i64| {
+        let names = ["a", "b", "c"].into_iter().take(count);
+        let rest = whole - 10 * count as i64;
+        ops(&names.map(t).chain([("other", "Conv2D", AI, rest, &[][..])]).collect::<Vec<Op<'_>>>())
+    };
     let on_cpu = |name, micros| Profile::new(&[(name, name, CPU, micros, &[])]);
     let around = |model: &[&str]| {
         let rows: [Op<'_>; 4] =
@@ -28,7 +33,8 @@ fn layouts_and_units() -> Vec<(&'static str, Case, Case)> {
         of(Profile::new(&[("z", "Mul", AI, 1, &[]), ("a", "Mul", AI, micros, &[])]).apart(wait))
     };
     vec![
-        ("A01", ops(&[t("a"), t("b"), t("c")]), ops(&[t("a"), t("b"), x("c")])),
+        ("A01", conversions(3, 2_000), conversions(2, 2_000)),
+        ("A01", conversions(1, 490), conversions(1, 500)),
         (
             "A02",
             ops(&[t("a"), x("1"), t("b"), x("2"), t("c"), x("3"), t("d")]),

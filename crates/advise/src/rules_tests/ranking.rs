@@ -172,6 +172,83 @@ fn a_cause_on_the_ai_cpu_that_operators_of_several_types_share_is_one_finding_of
     assert_eq!((finding.saves, report.together), (Some(Nanoseconds(160_000)), Some(Nanoseconds(160_000))));
 }
 
+/// An operator on the AI CPU with inputs of these types.
+fn on_the_ai_cpu(op_type: &str, types: &[DataType]) -> Profile {
+    let mut profile = Profile::new(&[("it", op_type, CPU, 100, &[])]);
+    let trace = &mut profile.trace;
+    let mut first_input = None;
+    for &data_type in types {
+        let dimensions = Some(trace.dimensions.push([1_000]));
+        let row = Tensor { name: None, data_type, dimensions, layout: None, parameter: false };
+        first_input.get_or_insert(trace.tensors.push(row));
+    }
+    let operator = OperatorId::from_index(0);
+    let row = trace.operators.get(operator);
+    trace.operators.set(operator, Operator { first_input, input_count: types.len() as u32, ..row });
+    profile
+}
+
+#[test]
+fn an_operator_on_the_ai_cpu_gets_one_reason_with_one_replacement_the_same_as_where_it_is_looked_up() {
+    use DataType::{Float16, Float64, Int16, Int64};
+    for (op_type, types, id, told) in [
+        ("GatherV2", &[Float64, Int64][..], "A07", "Compute with float32; and use int32"),
+        ("GatherV2", &[Float16, Int64][..], "A05", "Use int32"),
+        ("Pow", &[Float64, Float64][..], "A07", "Compute with float32"),
+        ("Pow", &[Float16, Float16][..], "A04", "Mul(x, x)"),
+        ("Cast", &[Float64][..], "A07", "Drop the conversion"),
+        ("TransData", &[Int64][..], "A05", "Use int32"),
+        ("TransData", &[Float16][..], "A04", "in one layout"),
+        ("NonZero", &[Float64][..], "A08", "A mask of fixed shape"),
+        ("Add", &[Int16, Int16][..], "A04", "int32 where they come from"),
+        ("Sort", &[Float16][..], "A04", "Sort float16 along the last axis"),
+    ] {
+        let case = of(on_the_ai_cpu(op_type, types));
+        let report = case.report();
+        let changes = report.findings.iter().filter(|finding| finding.rule.kind == Kind::Change);
+        let [finding] = changes.collect::<Vec<_>>()[..] else { panic!("{op_type}: {:?}", report.findings) };
+        assert_eq!(finding.rule.id, id, "{op_type} of {types:?}");
+        assert!(finding.rule.advice.contains(told), "{op_type} of {types:?}: {}", finding.rule.advice);
+        let trace = case.trace.as_ref().unwrap();
+        let why = crate::why_on_ai_cpu(trace, OperatorId::from_index(0));
+        let told = [&finding.rule.why, &finding.rule.advice];
+        assert_eq!(told, [&format!("{}.", why.because), &format!("{}.", why.instead)], "{op_type}");
+    }
+}
+
+#[test]
+fn conversions_of_layout_are_told_with_their_neighbours_and_by_one_rule() {
+    let row = |name, op_type| (name, op_type, AI, 10, &[][..]);
+    let ops = [row("in", "TransData"), row("conv", "Conv2D"), row("t", "TransData"), row("mul", "Mul")];
+    let mut profile = Profile::new(&ops).tensors_like_inputs(&[(DataType::Float16, &[1, 16, 8, 8])]);
+    let trace = &mut profile.trace;
+    let [device, plain] = ["NC1HWC0", "NCHW"].map(|layout| Some(trace.strings.intern(layout)));
+    // Each takes and gives these layouts.
+    let layouts = [(plain, device), (device, device), (device, plain), (plain, plain)];
+    for (id, (from, to)) in trace.operators.ids().collect::<Vec<_>>().into_iter().zip(layouts) {
+        let operator = trace.operators.get(id);
+        let tensor = trace.tensors.get(operator.first_input.unwrap());
+        let first_input = Some(trace.tensors.push(Tensor { layout: from, ..tensor }));
+        let first_output = Some(trace.tensors.push(Tensor { layout: to, ..tensor }));
+        trace.operators.set(id, Operator { first_input, first_output, ..operator });
+    }
+    let case = of(profile);
+    let mut told: Vec<(String, String)> = (case.found("A01").into_iter())
+        .map(|finding| (finding.rule.title, finding.evidence[0].detail.clone()))
+        .collect();
+    told.sort();
+    let at_ends = "layouts converted at the ends of the model";
+    let between = "layouts converted between operators";
+    assert_eq!(
+        told,
+        [
+            (at_ends.to_owned(), "NCHW to NC1HWC0, before conv (Conv2D)".to_owned()),
+            (between.to_owned(), "NC1HWC0 to NCHW, behind conv (Conv2D), before mul (Mul)".to_owned()),
+        ]
+    );
+    assert!(case.found("H08").is_empty(), "the same is said once");
+}
+
 #[test]
 fn operators_with_fewer_blocks_than_cores_are_not_told_to_divide_badly_as_well() {
     let blocks = |blocks| Case { cores: Some(8), ..metrics(&[("block_num", blocks), ("mac_ratio", 0.5)]) };
