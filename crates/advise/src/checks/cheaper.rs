@@ -31,6 +31,9 @@ struct Fact {
     instead: String,
     #[serde(default)]
     rewrite: Option<String>,
+    /// Whether the model tells if the form fits: of operators that it has, the rules about graphs speak.
+    #[serde(default)]
+    is_told_by_model: bool,
     /// Where the fact comes from.
     #[serde(rename = "source")]
     _source: String,
@@ -42,9 +45,11 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
 });
 
 /// The fact about a kind of operator on the cores; on the AI CPU others hold.
-fn fact_of(kind: &Kind<'_>) -> Option<usize> {
+fn fact_of(subject: &Subject<'_>, kind: &Kind<'_>) -> Option<usize> {
     let is_on_cores = kind.unit != ExecutionUnit::AiCpu;
-    FACTS.operator.iter().position(|fact| is_on_cores && is_of(kind.op_type, &fact.types))
+    let is_in_model = || subject.is_of_this_model() && !subject.executions.nodes_of(kind.name).is_empty();
+    let place = FACTS.operator.iter().position(|fact| is_on_cores && is_of(kind.op_type, &fact.types))?;
+    (!FACTS.operator[place].is_told_by_model || !is_in_model()).then_some(place)
 }
 
 fn missing() -> Outcome {
@@ -56,7 +61,7 @@ fn cheaper_forms(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.is_empty() {
         return missing();
     }
-    let facts = subject.kernels.by_kind(fact_of);
+    let facts = subject.kernels.by_kind(|kind| fact_of(subject, kind));
     let mut of_facts: BTreeMap<usize, (f64, Claims)> = BTreeMap::new();
     if facts.any(Option::is_some) {
         for kernel in &subject.kernels {

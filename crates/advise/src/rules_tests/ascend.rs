@@ -182,6 +182,7 @@ fn blocks_and_sequences() -> Vec<(&'static str, Case, Case)> {
         ("A43", casts(0, DataType::Float16), casts(1, DataType::Int8)),
         ("A43", casts(0, DataType::Float16), of_others),
         ("A44", costly("Pow", AI, 21), costly("Pow", AI, 20)),
+        ("A44", costly("Power", AI, 500), costly("Power", CPU, 500)),
         ("A44", costly("TopKV2", AI, 500), costly("TopKV2", CPU, 500)),
         ("A20", blocks(7.0), blocks(8.0)),
         ("A21", blocks(12.0), blocks(16.0)),

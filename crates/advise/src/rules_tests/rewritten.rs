@@ -36,15 +36,30 @@ fn a_finding_says_how_opscope_does_it_or_that_its_rewrite_finds_no_place() {
 fn a_rewrite_of_other_operators_than_those_of_the_finding_is_not_offered() {
     // A cast that goes there and back, and ones that the converter put in.
     let nodes = ["Cast x to=11 -> a", "Cast a to=1 -> b", "Relu b -> y"];
-    let does = |cast: &str| {
+    let case = |cast: &str| {
         let profile = Profile::new(&[(cast, "Cast", AI, 500, &[]), ("Relu_y", "Relu", AI, 500, &[])]);
         let model = crate::testing::declared(&crate::testing::graph(&nodes), &[2, 3]);
-        found(&Case { model: Some(model), ..of(profile) }, "A44").does
+        Case { model: Some(model), ..of(profile) }
     };
-    assert!(matches!(does("trans_Cast_2"), Some(Does::Elsewhere(ids)) if ids == "G12"));
-    let own = does("Cast_b");
+    let does = found(&case("trans_Cast_2"), "A44").does;
+    assert!(matches!(does, Some(Does::Elsewhere(ids)) if ids == "G12"));
+    let own = found(&case("Cast_b"), "G12").does;
     let options = own.as_ref().and_then(|does| does.options()).unwrap_or_default();
     assert!(options.starts_with("--only G12"), "{own:?}");
+    assert!(case("Cast_b").found("A44").is_empty(), "the model's rule tells what becomes of it");
+}
+
+#[test]
+fn a_power_is_told_by_the_model_that_has_it_and_else_by_the_profile() {
+    let case = |name: &str, exponent: f32| {
+        let profile = Profile::new(&[(name, "Pow", AI, 500, &[]), ("Relu_y", "Relu", AI, 500, &[])]);
+        let model = stored(&[2, 3], &["Pow x,E: -> a", "Relu a -> y"], &[("E", &[exponent])], &[]);
+        let report = Case { trace: Some(profile.trace), ..model }.report();
+        ["G04", "A44"].map(|id| report.findings.iter().any(|finding| finding.rule.id == id))
+    };
+    assert_eq!(case("Pow_a", 2.0), [true, false]);
+    assert_eq!(case("Pow_a", 2.7), [false, false], "no simpler form has its exponent");
+    assert_eq!(case("elsewhere", 2.7), [false, true], "one that the model doesn't tell of");
 }
 
 #[test]
