@@ -549,3 +549,42 @@ fn layers_of_tensorrt_are_advised_on_by_the_times_and_layouts_of_the_file() {
     std::fs::remove_file(place.path("part/layers.json")).expect("a file");
     assert!(of(&place.done(&["advise", "part", "--json"]).json(), "H08").is_empty(), "it waits for the part");
 }
+
+#[test]
+fn mish_is_found_by_what_engines_state_of_shared_types_and_else_by_names() {
+    let place = Place::new();
+    let note = |path: &str| {
+        let json = place.done(&["advise", path, "--json"]).json();
+        let [mish] = of(&json, "G05")[..] else { panic!("{path}: {json}") };
+        mish["note"].as_str().expect("a note").to_owned()
+    };
+    let told = "by names where types leave them open";
+    // Layers of no telling names: the description states what each computes.
+    let layers = [
+        ("a", r#""Convolution""#),
+        ("b", r#""Activation", "ActivationType": "SOFTPLUS""#),
+        ("c", r#""Activation", "ActivationType": "TANH""#),
+        ("d", r#""ElementWise", "Operation": "PROD""#),
+    ];
+    let value = r#"[{"Name": "x", "Dimensions": [1,8,4,4], "Format/Datatype": "Row major linear FP16"}]"#;
+    let described = layers.map(|(name, op_type)| {
+        format!(r#"{{"Name": "{name}", "LayerType": {op_type}, "Inputs": {value}, "Outputs": {value}}}"#)
+    });
+    let time =
+        |name: &str| format!(r#"{{"name": "{name}", "timeMs": 4, "averageMs": 0.4, "percentage": 25}}"#);
+    let profile = |names: [&str; 4]| format!(r#"[{{"count": 10}}, {}]"#, names.map(time).join(","));
+    std::fs::create_dir(place.path("run")).expect("a folder");
+    place.write("run/profile.json", profile(["a", "b", "c", "d"]));
+    place.write("run/layers.json", format!(r#"{{"Layers": [{}], "Bindings": []}}"#, described.join(",")));
+    assert!(!note("run").contains(told));
+
+    place.write("names.json", profile(["Convolution_1", "Softplus_2", "Tanh_3", "Mul_4"]));
+    assert!(note("names.json").contains(told));
+
+    let row = |(name, op_type): (&str, &str)| format!("{name};EXECUTED;{op_type};jit;0.400;0.400;\n");
+    let rows =
+        [("Conv_1", "Convolution"), ("SoftPlus_2", "Eltwise"), ("Tanh_3", "Eltwise"), ("Mul_4", "Eltwise")];
+    let head = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\n";
+    place.write("counters.csv", format!("{head}{}Total;;;;1.600;1.600;\n", rows.map(row).concat()));
+    assert!(note("counters.csv").contains(told));
+}

@@ -1,5 +1,6 @@
 //! Mish: in the model, or as the operators that a profile shows of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use opscope_analyze::operator_kind;
@@ -52,6 +53,8 @@ struct Seen {
     time: f64,
     /// Whether the shapes say so as well, and not only the order of the operators.
     by_shape: bool,
+    /// Whether the name of an operator tells what it is, because its type doesn't.
+    by_name: bool,
 }
 
 /// The part that an operator may have in a Mish.
@@ -67,29 +70,89 @@ enum Part {
 }
 
 impl Part {
-    fn of(kind: &Kind<'_>) -> Self {
-        // In any engine's spelling.
-        match &*operator_kind(kind.op_type) {
+    /// The part of a kind of operators, and whether a name tells it.
+    fn of(subject: &Subject<'_>, kind: &Kind<'_>) -> (Self, bool) {
+        let by_type = Self::of_kind(&operator_kind(kind.op_type));
+        if by_type != Self::None || !leaves_open(kind.name, kind.op_type) {
+            return (by_type, false);
+        }
+        let Some(trace) = subject.trace else { return (Self::None, false) };
+        let row = trace.operators.get(kind.operator);
+        let stated = row.attributes.and_then(|attributes| stated_kind(trace.strings.get(attributes)));
+        if let Some(stated) = stated {
+            return (Self::of_kind(&stated), false);
+        }
+        // The name of one that several nodes were made into tells one of them only.
+        let nodes = if subject.executions.is_itself(kind.executed) {
+            trace.names.get(row.origins)
+        } else {
+            return (Self::None, false);
+        };
+        let names = [kind.name].into_iter().chain(nodes.iter().map(|node| trace.strings.get(*node)));
+        let mut parts = names.filter_map(kind_in_name).map(|kind| Self::of_kind(&kind));
+        let by_name = parts.find(|part| *part != Self::None).unwrap_or(Self::None);
+        (by_name, by_name != Self::None)
+    }
+
+    /// The part of a kind in the spelling of any engine.
+    fn of_kind(kind: &str) -> Self {
+        match kind {
             "mish" => Self::Whole,
             "softplus" | "softplusv2" => Self::Softplus,
             "tanh" => Self::Tanh,
-            _ if multiplies(kind) => Self::Product,
+            "mul" => Self::Product,
             "transdata" => Self::Conversion,
             _ => Self::None,
         }
     }
 }
 
+/// Types that engines give to several kinds of operators.
+const SHARED_TYPES: [&str; 5] = ["activation", "elementwise", "eltwise", "pointwise", "pointwisev2"];
+
+/// Whether the type of an operator leaves open what it computes: it is shared by several kinds, or the profile has no
+/// types and names stand in for them.
+fn leaves_open(name: &str, op_type: &str) -> bool {
+    op_type.is_empty() || op_type == name || SHARED_TYPES.contains(&&*op_type.to_ascii_lowercase())
+}
+
+/// The kind of operator that attributes state besides a shared type, as TensorRT's do.
+fn stated_kind(attributes: &str) -> Option<Cow<'static, str>> {
+    let attributes: serde_json::Value = serde_json::from_str(attributes).ok()?;
+    let stated = ["activation", "operation"].iter().find_map(|key| attributes[*key].as_str())?;
+    Some(Cow::Owned(kind_of_word(stated).into_owned()))
+}
+
+/// The kind of operator that a name tells: within its scope it begins with a type, behind which a number or a separator
+/// stands, or nothing.
+fn kind_in_name(name: &str) -> Option<Cow<'_, str>> {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    let end = own.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(own.len());
+    let (word, behind) = own.split_at(end);
+    let is_parted =
+        behind.chars().next().is_none_or(|letter| letter.is_ascii_digit() || !letter.is_alphanumeric());
+    (is_parted && !word.is_empty()).then(|| kind_of_word(word))
+}
+
+/// The kind of a word for it; a product of elements has words that are types of other operators elsewhere.
+fn kind_of_word(word: &str) -> Cow<'_, str> {
+    match &*word.to_ascii_lowercase() {
+        "prod" | "product" => Cow::Borrowed("mul"),
+        _ => operator_kind(word),
+    }
+}
+
 /// Softplus, Tanh and Mul that follow one another on tensors of one shape, and Mish as an operator.
 /// Where the profile has no shapes, they must follow a convolution.
 fn in_profile(subject: &Subject<'_>) -> Seen {
-    let mut seen = Seen { claims: Claims::default(), time: 0.0, by_shape: true };
+    let mut seen = Seen { claims: Claims::default(), time: 0.0, by_shape: true, by_name: false };
     let Some(trace) = subject.trace else { return seen };
-    let parts = subject.kernels.by_kind(Part::of);
-    if !parts.any(|part| [Part::Whole, Part::Softplus].contains(part)) {
+    let parts = subject.kernels.by_kind(|kind| Part::of(subject, kind));
+    if !parts.any(|(part, _)| [Part::Whole, Part::Softplus].contains(part)) {
         return seen;
     }
-    let part = |kernel: &Kernel<'_>| *parts.of(kernel);
+    let part = |kernel: &Kernel<'_>| parts.of(kernel).0;
+    let is_by_name = |kernel: &Kernel<'_>| parts.of(kernel).1;
     let kernels: Vec<&Kernel<'_>> =
         subject.kernels.iter().filter(|kernel| part(kernel) != Part::Conversion).collect();
     let in_iteration = |kernel: &Kernel<'_>| kernel.time / subject.iterations as f64;
@@ -97,6 +160,7 @@ fn in_profile(subject: &Subject<'_>) -> Seen {
         if part(kernel) == Part::Whole {
             seen.claims.claim(subject, kernel, "one operator already: exact as it is", 1.0);
             seen.time += in_iteration(kernel);
+            seen.by_name |= is_by_name(kernel);
         }
         let Some(&[softplus, tanh, mul]) = kernels.get(at..at + 3).and_then(|three| three.first_chunk())
         else {
@@ -122,17 +186,10 @@ fn in_profile(subject: &Subject<'_>) -> Seen {
             None => seen.claims.claim_together(subject, &three, ""),
         }
         three.iter().for_each(|kernel| seen.time += in_iteration(kernel));
+        seen.by_name |= three.iter().any(|kernel| is_by_name(kernel));
         seen.by_shape &= by_shape;
     }
     seen
-}
-
-/// Whether an operator is a product; boards have one type for all elementwise operators.
-fn multiplies(kind: &Kind<'_>) -> bool {
-    let mut words = kind.name.split(|letter: char| !letter.is_ascii_alphabetic());
-    ["mul", "multiply"].contains(&&*operator_kind(kind.op_type))
-        || kind.op_type == "Eltwise"
-            && words.any(|word| ["mul", "multiply", "prod", "product"].contains(&&*word.to_ascii_lowercase()))
 }
 
 /// The convolution right before an activation; a normalisation or bias may stand between.
@@ -144,7 +201,12 @@ fn convolution_before<'k, 'a>(before: &[&'k Kernel<'a>], stream: Option<StreamId
     };
     let last = before.len() - before.iter().rev().take_while(belongs).count();
     let kernel = before[..last].last()?;
-    (kernel.stream == stream && operator_kind(kernel.op_type) == "conv").then_some(*kernel)
+    (kernel.stream == stream && is_convolution(kernel)).then_some(*kernel)
+}
+
+fn is_convolution(kernel: &Kernel<'_>) -> bool {
+    let is_named = || kind_in_name(kernel.name).is_some_and(|kind| kind == "conv");
+    operator_kind(kernel.op_type) == "conv" || leaves_open(kernel.name, kernel.op_type) && is_named()
 }
 
 /// Whether what each of the operators gives, and what the last one multiplies, has the shape of what the first takes;
@@ -171,9 +233,18 @@ fn cost(subject: &Subject<'_>, found: &Seen) -> String {
     let places: BTreeSet<&str> = found.claims.named().map(|(name, _)| name).collect();
     let time = found.time;
     let share = if subject.total.0 > 0 { time / subject.total.0 as f64 } else { 0.0 };
-    let what = match found.by_shape {
-        true => "by the order and the shapes of its operators",
-        false => "by the order of its operators behind convolutions, for the profile has no shapes of them",
+    let what = match (found.by_shape, found.by_name) {
+        (true, false) => "by the order and the shapes of its operators",
+        (true, true) => {
+            "by the order and the shapes of its operators, and by names where types leave them open"
+        }
+        (false, false) => {
+            "by the order of its operators behind convolutions, for the profile has no shapes of them"
+        }
+        (false, true) => {
+            "by the order of its operators behind convolutions, and by names where types leave them open, for the \
+             profile has no shapes of them"
+        }
     };
     format!(
         "Mish in {}, {what}: {} of {} ({})",

@@ -81,6 +81,52 @@ fn what_only_looks_like_mish_is_not_taken_for_it() {
     assert!(!rows(["Conv2D", "Softplus", "Mul", "Tanh"]).finds("G05"));
 }
 
+/// A convolution with Mish behind it, of operators by name and type, as an engine without shapes tells them.
+fn named_mish(rows: &[(&'static str, &'static str); 4]) -> Profile {
+    Profile::new(&rows.map(|(name, op_type)| (name, op_type, ExecutionUnit::Gpu, 10, &[][..])))
+}
+
+#[test]
+fn names_tell_mish_where_types_leave_it_open_and_the_finding_says_so() {
+    let note = |profile: Profile| only(&on(Target::TensorRt, of(profile)), "G05").note.unwrap();
+    let told = "by names where types leave them open";
+    // Without a description of its layers, TensorRT's names stand in for their types.
+    let nameless = ["Conv_1", "Softplus_2", "Tanh_3", "Mul_4"].map(|name| (name, name));
+    assert!(note(named_mish(&nameless)).contains(told));
+    let shared = [
+        ("Conv_1", "Convolution"),
+        ("SoftPlus_2", "Eltwise"),
+        ("/act/Tanh", "Activation"),
+        ("Mul4", "ElementWise"),
+    ];
+    assert!(note(named_mish(&shared)).contains(told));
+    let own = [("a", "Convolution"), ("Relu_1", "Softplus"), ("Relu_2", "Tanh"), ("Relu_3", "Mul")];
+    assert!(!note(named_mish(&own)).contains(told), "types tell");
+    for (place, name, op_type) in [
+        (1, "Softplus_2", "Conv"),
+        (1, "Softplusish_2", "Eltwise"),
+        (1, "my_Softplus_2", "Eltwise"),
+        (1, "Softplus层", "Eltwise"),
+        (2, "Tanhshrink_3", "Activation"),
+        (3, "MatMul_4", "ElementWise"),
+    ] {
+        let mut rows = shared;
+        rows[place] = (name, op_type);
+        assert!(!on(Target::TensorRt, of(named_mish(&rows))).finds("G05"), "{name} of type {op_type}");
+    }
+}
+
+#[test]
+fn names_of_nodes_tell_mish_but_not_those_of_one_of_several() {
+    let rows = [("c", "Convolution"), ("sp", "Activation"), ("th", "Activation"), ("mul", "ElementWise")];
+    let of_nodes = |softplus: &[&str]| {
+        let profile = named_mish(&rows).stands_for("sp", softplus).stands_for("th", &["/act/Tanh"]);
+        on(Target::TensorRt, of(profile)).finds("G05")
+    };
+    assert!(of_nodes(&["/act/Softplus"]));
+    assert!(!of_nodes(&["/act/Softplus", "/act/Relu"]));
+}
+
 #[test]
 fn the_command_for_mish_makes_no_operator_that_the_target_lacks() {
     let nodes = ["Softplus x -> s", "Tanh s -> t", "Mul x,t -> y"];

@@ -179,6 +179,8 @@ fn layer(scanner: &mut Scanner<'_>) -> Scanned<Layer> {
     let mut layer = Layer::default();
     let mut metadata = String::new();
     let (mut tactic, mut precision) = (String::new(), String::new());
+    // Types such as `Activation` are those of several operators.
+    let (mut activation, mut operation) = (String::new(), String::new());
     scanner.object("a layer", |scanner, member| {
         match (member, scanner.peek()) {
             (b"Name", Some(b'"')) => layer.name = text(scanner)?.into_owned(),
@@ -186,6 +188,8 @@ fn layer(scanner: &mut Scanner<'_>) -> Scanned<Layer> {
             (b"Metadata", Some(b'"')) => metadata = text(scanner)?.into_owned(),
             (b"TacticName", Some(b'"')) => tactic = text(scanner)?.into_owned(),
             (b"Precision", Some(b'"')) => precision = text(scanner)?.into_owned(),
+            (b"ActivationType", Some(b'"')) => activation = text(scanner)?.into_owned(),
+            (b"Operation", Some(b'"')) => operation = text(scanner)?.into_owned(),
             (b"Inputs", Some(b'[')) => layer.inputs = values(scanner)?,
             (b"Outputs", Some(b'[')) => layer.outputs = values(scanner)?,
             _ => drop(scanner.skip()?),
@@ -196,7 +200,12 @@ fn layer(scanner: &mut Scanner<'_>) -> Scanned<Layer> {
     if layer.origins.is_empty() && layer.op_type != REFORMAT {
         layer.origins = nodes_in_name(&layer.name);
     }
-    layer.attributes = vec![("tactic", tactic), ("precision", precision)];
+    layer.attributes = vec![
+        ("tactic", tactic),
+        ("precision", precision),
+        ("activation", activation),
+        ("operation", operation),
+    ];
     Ok(layer)
 }
 
