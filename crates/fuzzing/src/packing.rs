@@ -126,6 +126,54 @@ pub(crate) const OUTPUTS: &[&str] = &[
     "op_summary_0_1_1.csv",
 ];
 
+/// The folders that tools leave with files of one recording: of `msprof op` for one launch and for several, of rocprofv3,
+/// of JAX, of msServiceProfiler, and of MindSpore 1 to 2.3.
+pub(crate) const TOOL_FOLDERS: &[&str] = &[
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA",
+    "OPPROF_20251009085320_BBBBBBBBBBBBBBBB",
+    "rocm",
+    "xla",
+    "serving",
+    "mindspore",
+];
+
+/// The names that files in these folders can have.
+pub(crate) const TOOLS: &[&str] = &[
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/OpBasicInfo.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/PipeUtilization.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/Memory.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/L2Cache.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/ArithmeticUtilization.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/MemoryL0.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/MemoryUB.csv",
+    "OPPROF_20251009085320_AAAAAAAAAAAAAAAA/ResourceConflictRatio.csv",
+    "OPPROF_20251009085320_BBBBBBBBBBBBBBBB/add/0/OpBasicInfo.csv",
+    "OPPROF_20251009085320_BBBBBBBBBBBBBBBB/add/0/PipeUtilization.csv",
+    "OPPROF_20251009085320_BBBBBBBBBBBBBBBB/add/1/OpBasicInfo.csv",
+    "OPPROF_20251009085320_BBBBBBBBBBBBBBBB/add/1/PipeUtilization.csv",
+    "rocm/42_kernel_trace.csv",
+    "rocm/42_hip_api_trace.csv",
+    "rocm/42_marker_api_trace.csv",
+    "rocm/42_memory_copy_trace.csv",
+    "rocm/42_counter_collection.csv",
+    "rocm/42_kernel_stats.csv",
+    "rocm/42_agent_info.csv",
+    "xla/plugins/profile/2025_10_09_08_53_20/host.xplane.pb",
+    "serving/request.csv",
+    "serving/batch.csv",
+    "serving/forward.csv",
+    "serving/kvcache.csv",
+    "serving/request_status.csv",
+    "mindspore/output_timeline_data_0.txt",
+    "mindspore/ascend_timeline_display_0.json",
+    "mindspore/framework_raw_0.csv",
+    "mindspore/aicpu_intermediate_0.csv",
+    "mindspore/step_trace_raw_0_detail_time.csv",
+    "mindspore/aicore_intermediate_0_type.csv",
+    "mindspore/aicore_intermediate_0_detail.csv",
+    "mindspore/hccl_raw_0.csv",
+];
+
 /// The names that files of a board's directory can have.
 pub(crate) const BOARD: &[&str] = &[
     "om.json",

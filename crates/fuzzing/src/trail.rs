@@ -1,5 +1,6 @@
 //! The outcome of an input, so that inputs that lead to something new are kept and changed further.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
@@ -20,6 +21,8 @@ pub struct Trail {
     steps: Vec<u64>,
     /// Whether one of them isn't that the input was refused.
     is_answered: bool,
+    /// The kinds of input that were understood, of a target that takes several.
+    understood: BTreeSet<&'static str>,
 }
 
 impl Trail {
@@ -41,6 +44,17 @@ impl Trail {
     /// Something that bears a name of the input's own, or doesn't.
     pub fn named(&mut self, name: &str, holds: bool) {
         self.step(("named", hash(name) % NAMES, holds));
+    }
+
+    /// An input of this kind, or a part of one, was understood.
+    pub fn understood(&mut self, kind: &'static str) {
+        self.step(("understood", kind));
+        self.understood.insert(kind);
+    }
+
+    /// The kinds that were understood.
+    pub fn kinds(&self) -> &BTreeSet<&'static str> {
+        &self.understood
     }
 
     /// Something that is one of a few.

@@ -54,4 +54,12 @@ fn every_target_makes_something_of_an_input_of_the_repository() {
     let with_inputs = TARGETS.iter().map(|target| target.name).filter(|name| kept.join(name).is_dir());
     let refused: Vec<&str> = with_inputs.filter(is_refused).collect();
     assert!(refused.is_empty(), "changes of inputs that are refused reach nothing: {refused:?}");
+    for target in TARGETS.iter().filter(|target| !target.kinds().is_empty()) {
+        let mut trail = Trail::default();
+        for path in files(&kept.join(target.name)) {
+            (target.run)(&std::fs::read(path).expect("a readable file"), &mut trail);
+        }
+        let missed: Vec<_> = target.kinds().iter().filter(|kind| !trail.kinds().contains(*kind)).collect();
+        assert!(missed.is_empty(), "{}: no input of the kinds {missed:?} is understood", target.name);
+    }
 }

@@ -95,9 +95,9 @@ impl Mutator {
 
 /// How a file is made up, by its name.
 fn content_of(name: &str) -> Content {
-    const TEXTS: [&str; 12] = [
-        "words", ".json", ".json.0", ".json.1", ".csv", ".toml", ".sh", ".cfg", ".dot", ".log", ".log.0",
-        ".dbg",
+    const TEXTS: [&str; 13] = [
+        "words", ".json", ".json.0", ".json.1", ".csv", ".txt", ".toml", ".sh", ".cfg", ".dot", ".log",
+        ".log.0", ".dbg",
     ];
     match name {
         _ if name.ends_with(".onnx") => Content::Model,

@@ -12,9 +12,10 @@ use self::corpus::{copy_as, files, save};
 use self::profiles::{board, exports, further_files, recorded, samples, serving, space};
 use self::ranks::ranks;
 use self::texts::{
-    CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, OPENVINO_NETWORK, ROCM, ROCM_JSON,
-    RULES, SAMPLES, SESSION, WORDS,
+    CAFFE, CONVERT, EVENTS, FUSION_RESULT, KERNELS, KNOWN_HOSTS, LAYERS, OPENVINO_NETWORK, OPERATORS, ROCM,
+    ROCM_JSON, RULES, SAMPLES, SESSION, WORDS,
 };
+use self::tools::tool_folders;
 use crate::engines::{MESSAGE, OPENVINO, PHONE, PYTORCH, TENSORRT, TFLITE};
 use crate::packing::{ADVISED, ENGINE, OPENVINO_MODEL, PAIR, PROFILE, PROGRAM, Packed, pack};
 
@@ -24,6 +25,7 @@ mod models;
 mod profiles;
 mod ranks;
 mod texts;
+mod tools;
 
 pub use self::databases::databases;
 pub use self::models::{chain, scalars};
@@ -57,6 +59,7 @@ pub fn write(corpus: &Path, sources: &Sources) {
     packed(corpus);
     engines(corpus);
     serving(corpus);
+    tool_folders(corpus);
     board(corpus, work.path());
     ranks(corpus, work.path());
     save(corpus, "models", "chain", &chain());
@@ -197,6 +200,9 @@ fn packed(corpus: &Path) {
     advised.add(ADVISED, "fusion_switch.cfg", b"ConvRelu:on\nConvPool:off\n");
     advised.add(ADVISED, "fusion_result.json", FUSION_RESULT.as_bytes());
     save(corpus, "advise", "conversion", &advised.to_input());
+    let mut advised = Packed { flags: 0xFF, ..Packed::default() };
+    advised.add(ADVISED, "op_summary_20251009085320.csv", OPERATORS.as_bytes());
+    save(corpus, "advise", "operators", &advised.to_input());
 
     let mut program = Packed::default();
     program.add(PROGRAM, "a.json", TIMELINE.as_bytes());

@@ -130,7 +130,13 @@ pub(super) const OPENVINO_NETWORK: &str = r#"<?xml version="1.0"?>
 pub(super) const CONVERT: &str = "#!/bin/sh\natc --model=m.onnx --framework=5 --output=m \\\n  --soc_version=Ascend310 \
 --input_shape=\"x:1,3,224,224\" --precision_mode allow_mix_precision --fusion_switch_file=fusion_switch.cfg\n";
 
-pub(super) const FUSION_RESULT: &str = r#"[{"graph_id": "0", "session_id": "0", "graph_fusion": {"ConvBatchnormFusionPass": {"effect_times": "2", "match_times": "3"}}, "ub_fusion": {"TbeConvReluFusionPass": {"effect_times": "0", "match_times": "1", "repository_hit_times": "0"}}}]"#;
+pub(super) const FUSION_RESULT: &str = r#"{"session_and_graph_id_0_0": {"graph_fusion": {"ConvBatchnormFusionPass": {"effect_times": "2", "match_times": "3"}}, "ub_fusion": {"TbeConvReluFusionPass": {"effect_times": "0", "match_times": "1", "repository_hit_times": "0"}}}}"#;
+
+/// A table of operators of Ascend, one of them on the AI CPU.
+pub(super) const OPERATORS: &str = r#"Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats
+conv1,Conv2D,AI_CORE,1,90,"1,8,4,4",FLOAT16,NCHW,"1,8,4,4",FLOAT16,NCHW
+pow1,Pow,AI_CPU,100,60,"1,8,4,4",DOUBLE,NCHW,"1,8,4,4",DOUBLE,NCHW
+"#;
 
 /// Tables of rocprofv3: kernels, calls, copies, counters, sums.
 pub(super) const ROCM: [(&str, &str); 5] = [

@@ -8,6 +8,7 @@ mod settings;
 
 use crate::packing::{
     ADVISED, BOARD, ENGINE, OPENVINO_MODEL, OUTPUTS, PAIR, PROFILE, PROGRAM, RANKS, RESULTS, SET,
+    TOOL_FOLDERS, TOOLS,
 };
 use crate::trail::Trail;
 
@@ -39,6 +40,20 @@ pub struct Target {
     pub run: fn(&[u8], &mut Trail),
 }
 
+impl Target {
+    /// The kinds of input that it says to have understood, where it takes several: changes of one that is refused
+    /// reach nothing.
+    pub fn kinds(&self) -> &'static [&'static str] {
+        match self.name {
+            "advise" => ADVISED,
+            "engines" => readers::ENGINES,
+            "rocm" => readers::ROCM,
+            "tool_folder" => TOOL_FOLDERS,
+            _ => &[],
+        }
+    }
+}
+
 /// All targets but the whole program, which is one of the program that runs them.
 pub const TARGETS: &[Target] = &[
     // Readers, and all questions to what they read.
@@ -63,6 +78,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "svp", content: Content::ChoiceAndText, run: readers::svp },
     Target { name: "board_folder", content: Content::Files(BOARD), run: readers::board_folder },
     Target { name: "engines", content: Content::ChoiceAndText, run: readers::engines },
+    Target { name: "tool_folder", content: Content::Files(TOOLS), run: readers::tool_folder },
     Target { name: "engine_folder", content: Content::Files(ENGINE), run: readers::engine_folder },
     Target { name: "npy", content: Content::Bytes, run: readers::npy },
     // Many ranks, and all questions about them.

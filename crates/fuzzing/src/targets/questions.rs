@@ -127,18 +127,31 @@ pub fn advise(input: &[u8], trail: &mut Trail) {
     let flags = unpack(input, ADVISED, directory.path());
     let path = |name: &str| directory.path().join(name);
     let text = |name: &str| std::fs::read_to_string(path(name)).ok();
-    let trace = ["profile.json", "op_summary_20251009085320.csv"].map(path).into_iter().find_map(|path| {
-        let opened = Source::at(&path).and_then(|source| source.open(&()));
-        opened.map_err(|error| trail.refused(&error)).ok()
+    let trace = ["profile.json", "op_summary_20251009085320.csv"].into_iter().find_map(|name| {
+        let opened = Source::at(&path(name)).and_then(|source| source.open(&()));
+        let opened = opened.map_err(|error| trail.refused(&error)).ok();
+        opened.inspect(|_| trail.understood(name))
     });
     let model = std::fs::read(path("model.onnx"))
         .ok()
         .and_then(|bytes| Model::from_bytes(bytes.into(), None).map_err(|error| trail.refused(&error)).ok());
     let shapes = model.as_ref().and_then(|model| Shapes::infer(model, &Bindings::new()).ok());
-    let settings = Settings::read(&path("opscope.toml")).unwrap_or_default();
+    let settings = Settings::read(&path("opscope.toml")).ok();
     let command = text("convert.sh").map(|text| ConverterOptions::parse(&text));
     let switches = text("fusion_switch.cfg").and_then(|text| Switches::parse(&text).ok());
     let result = text("fusion_result.json").and_then(|text| FusionResult::parse(&text).ok());
+    for (name, is_understood) in [
+        ("model.onnx", model.is_some()),
+        ("opscope.toml", settings.is_some()),
+        ("convert.sh", command.is_some()),
+        ("fusion_switch.cfg", switches.is_some()),
+        ("fusion_result.json", result.is_some()),
+    ] {
+        if is_understood {
+            trail.understood(name);
+        }
+    }
+    let settings = settings.unwrap_or_default();
     // The profile's own target, or any.
     let target = Target::NAMES.get(usize::from(flags)).map(|(_, target)| *target);
     let mut subject = Subject::new(trace.as_deref(), model.as_ref(), target);

@@ -14,7 +14,7 @@ use opscope_svp::{Exports, Job, RawCalls, SideFiles};
 use opscope_trace::Trace;
 
 use super::questions::ask;
-use crate::packing::{BOARD, ENGINE, OUTPUTS, PROFILE, folder, unpack};
+use crate::packing::{BOARD, ENGINE, OUTPUTS, PROFILE, TOOL_FOLDERS, TOOLS, folder, unpack};
 use crate::trail::Trail;
 
 /// Asks all of a trace, if there is one.
@@ -102,12 +102,18 @@ pub fn xplane(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(opscope_formats::xplane::read(input), trail);
 }
 
+/// The kinds of files of rocprofv3.
+pub(super) const ROCM: &[&str] = &["tables", "JSON"];
+
 /// Tables of rocprofv3, and its JSON.
 pub fn rocm(input: &[u8], trail: &mut Trail) {
-    let read = match opscope_formats::rocm::is_json(input) {
-        true => opscope_formats::rocm::read_json(input, &Default::default()),
-        false => opscope_formats::rocm::read(input, &Default::default()),
+    let (kind, read) = match opscope_formats::rocm::is_json(input) {
+        true => (ROCM[1], opscope_formats::rocm::read_json(input, &Default::default())),
+        false => (ROCM[0], opscope_formats::rocm::read(input, &Default::default())),
     };
+    if read.is_ok() {
+        trail.understood(kind);
+    }
     ask_what_was_read(read, trail);
 }
 
@@ -244,11 +250,46 @@ pub fn board_folder(input: &[u8], trail: &mut Trail) {
     ask_what_was_read(Exports::read(directory.path()).map(|exports| exports.to_trace()), trail);
 }
 
+/// Folders of one recording each, as several tools leave them.
+pub fn tool_folder(input: &[u8], trail: &mut Trail) {
+    let directory = folder();
+    unpack(input, TOOLS, directory.path());
+    for kind in TOOL_FOLDERS {
+        let path = directory.path().join(kind);
+        if !path.is_dir() {
+            continue;
+        }
+        match opscope_open::Source::at(&path).and_then(|source| source.open(&())) {
+            Ok(profile) => {
+                trail.understood(kind);
+                ask(&profile.trace, trail);
+            }
+            Err(error) => trail.refused(&error),
+        }
+    }
+}
+
+/// The kinds of what engines tell without starts, in the order of their readers.
+pub(super) const ENGINES: &[&str] = &[
+    "layers of TensorRT",
+    "times of TensorRT",
+    "counters of OpenVINO",
+    "counters of OpenVINO in JSON",
+    "graph of OpenVINO",
+    "text of TensorFlow Lite",
+    "message of TensorFlow Lite",
+    "layers of ncnn",
+    "networks of ncnn and MNN",
+    "nodes of MNN",
+    "table of PyTorch",
+    "description of TensorRT",
+];
+
 /// The readers of what engines tell without starts: the first byte chooses one.
 pub fn engines(input: &[u8], trail: &mut Trail) {
     use opscope_formats::{openvino, phone, pytorch_table, tensorrt, tflite};
     type Read = fn(&[u8]) -> Result<Trace, String>;
-    const READERS: [Read; 12] = [
+    const READERS: [Read; 11] = [
         |text| {
             tensorrt::read_profile(text, Default::default(), &Default::default())
                 .map_err(|error| error.to_string())
@@ -269,14 +310,21 @@ pub fn engines(input: &[u8], trail: &mut Trail) {
         |text| Ok(phone::read_networks(text, &Default::default())),
         |text| Ok(phone::read_nodes(text, &Default::default())),
         |text| pytorch_table::read(text, &Default::default()).map_err(|error| error.to_string()),
-        |text| {
-            let layers = tensorrt::LayerInfo::read(text).map_err(|error| error.to_string())?;
-            Err(format!("{} layers", layers.len().min(1)))
-        },
     ];
     let Some((&number, content)) = input.split_first() else { return };
-    let read = READERS[usize::from(number) % READERS.len()](content);
+    let number = usize::from(number) % ENGINES.len();
+    let Some(read) = READERS.get(number) else {
+        // A description makes no trace by itself.
+        match tensorrt::LayerInfo::read(content) {
+            Ok(layers) if layers.is_empty() => trail.noted("no layers"),
+            Ok(_) => trail.understood(ENGINES[number]),
+            Err(error) => trail.refused(&error),
+        }
+        return;
+    };
+    let read = read(content);
     if let Ok(trace) = &read {
+        trail.understood(ENGINES[number]);
         // Sums over all inferences stay times that can be.
         assert!(trace.tasks.duration().iter().all(|duration| duration.0 >= 0), "a negative time");
         assert!(trace.tasks.len() <= content.len() + (1 << 18), "more tasks than the file can tell");

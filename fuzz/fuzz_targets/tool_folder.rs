@@ -1,0 +1,3 @@
+#![no_main]
+
+opscope_fuzz::target!("tool_folder");
