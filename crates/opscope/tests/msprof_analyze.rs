@@ -444,6 +444,45 @@ fn damaged_ranks_cost_themselves_only() {
     assert!(text.as_object().unwrap().len() > 4, "{text:#}");
 }
 
+#[test]
+fn ranks_of_another_form_than_the_others_are_left_out_and_told() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "8", "--layers", "1", "--format", "both"]);
+    let folder = |form: &str| place.path(&format!("cluster_8_ranks_seed_1/{form}"));
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder("db")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    for name in &names[3..5] {
+        std::fs::remove_dir_all(folder("db").join(name)).unwrap();
+        std::fs::rename(folder("text").join(name), folder("db").join(name)).unwrap();
+    }
+    let mixed = "cluster_8_ranks_seed_1/db";
+    for mode in ["all", "hccl_sum", "communication_group_map"] {
+        let answer = place.done(&["msprof-analyze", "-m", mode, "-d", mixed, "-o", "out"]);
+        let told = "ranks 3, 4: left out, without databases, from which the others are read";
+        assert!(answer.stderr.contains(told), "{mode}: {}", answer.stderr);
+        assert!(answer.stdout.contains(&format!("{mode} of 6 ranks (databases)")), "{}", answer.stdout);
+    }
+    let devices = &read(&results(&place, "out"))["RankDeviceMap"];
+    assert_eq!(devices.rows.len(), 6);
+    let chosen = ["msprof-analyze", "-d", mixed, "-o", "out", "--rank_list", "3,4"];
+    place.fails(2, &["--rank_list names no rank with a database"], &chosen);
+    let insight = place.done(&["cluster", "export", mixed, "--format", "insight", "-o", "insight"]);
+    assert!(insight.stderr.contains("ranks 3, 4: left out"), "{}", insight.stderr);
+    assert!(insight.stdout.starts_with("6 ranks"), "{}", insight.stdout);
+}
+
+#[test]
+fn a_set_is_told_apart_from_a_folder_without_ranks() {
+    let place = Place::new();
+    place.done(&["sample", "cluster", "--ranks", "2", "--layers", "1"]);
+    place.done(&["cluster", "import", "cluster_2_ranks_seed_1/db", "-o", "set"]);
+    let told = ["set: this is a set of opscope cluster import", "the folder that the ranks were imported from"];
+    for mode in ["all", "hccl_sum"] {
+        place.fails(1, &told, &["msprof-analyze", "-m", mode, "-d", "set", "-o", "out"]);
+    }
+}
+
 /// The modes that read databases of one run.
 fn opscope_modes() -> [&'static str; 15] {
     [

@@ -13,6 +13,12 @@ pub enum PeerError {
     /// No ranks were found.
     #[error(transparent)]
     Reach(#[from] ReachError),
+    /// The folder is a set.
+    #[error(
+        "{0}: this is a set of opscope cluster import, which has no files of the vendor's: give the folder that the \
+         ranks were imported from; opscope cluster answers from sets"
+    )]
+    Set(PathBuf),
     /// The mode wants databases, and no rank has one.
     #[error(
         "-m {mode} reads databases, and none of the {ranks} ranks has one: collect or export them with the \

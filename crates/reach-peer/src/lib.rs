@@ -61,7 +61,7 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use opscope_reach::Loss;
+use opscope_reach::{Loss, ReachError};
 
 use crate::communication::Parts;
 use crate::copies::Destination;
@@ -115,6 +115,8 @@ impl Options {
 pub struct Done {
     /// How many ranks were read.
     pub ranks: usize,
+    /// The ranks that have nothing of the form that the others are read from.
+    pub left_out: Vec<u32>,
     /// Whether they were read from databases.
     pub from_databases: bool,
     /// The folder of results; that of the ranks where these were added to.
@@ -151,26 +153,42 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
             return Err(PeerError::Usage(text.to_owned()));
         };
         summary::compare(&options.data, base, options.step, &write(&folder)?)?;
-        let (losses, remarks) = Default::default();
-        return Ok(Done { ranks: 0, from_databases: true, folder, has_results: true, losses, remarks });
+        let (left_out, losses, remarks) = Default::default();
+        let (from_databases, has_results) = (true, true);
+        return Ok(Done { ranks: 0, left_out, from_databases, folder, has_results, losses, remarks });
+    }
+    if opscope_reach::is_set(&options.data) {
+        return Err(PeerError::Set(options.data.clone()));
     }
     let chosen = options.ranks.as_deref();
-    let ranks = Ranks::find(&options.data, chosen)?;
+    let mut ranks = Ranks::find(&options.data, chosen)?;
     // Steps and hosts, and all of texts, are those of all ranks whichever are chosen, as the vendor's tool writes them.
-    let unchosen = match chosen {
+    let mut unchosen = match chosen {
         Some(_) if mode.reads_texts() => Some(Ranks::find(&options.data, None)?),
         _ => None,
     };
-    let all = unchosen.as_ref().unwrap_or(&ranks);
-    let from_databases = all.have_databases();
+    let from_databases = unchosen.as_ref().unwrap_or(&ranks).have_databases();
     if !from_databases && !mode.reads_texts() {
         return Err(PeerError::NeedsDatabases { mode: mode.name(), ranks: ranks.collections.len() });
+    }
+    // Tables are made of databases or of texts: those of both would have other columns.
+    let mut left_out = ranks.leave_out_without(from_databases);
+    if let Some(unchosen) = &mut unchosen {
+        left_out = unchosen.leave_out_without(from_databases);
+    }
+    let all = unchosen.as_ref().unwrap_or(&ranks);
+    if all.collections.is_empty() {
+        return Err(ReachError::NoFolders(options.data.clone()).into());
+    }
+    if from_databases && ranks.collections.is_empty() {
+        let text = "--rank_list names no rank with a database, from which the others are read";
+        return Err(PeerError::Usage(text.to_owned()));
     }
     if let Some(step) = options.step {
         profile::check_step(&ranks, step, &options.data)?;
     }
     if mode.adds_to_ranks() {
-        return add_to_ranks(options, ranks, &folder);
+        return add_to_ranks(options, ranks, left_out, &folder);
     }
     let database = write(&folder)?;
     let has_results = match mode {
@@ -217,11 +235,16 @@ pub fn analyze(options: &Options) -> Result<Done, PeerError> {
             remarks.push("--rank_list chooses among databases; of texts all ranks are written".to_owned());
         }
     }
-    Ok(Done { ranks: count, from_databases, folder, has_results, losses, remarks })
+    Ok(Done { ranks: count, left_out, from_databases, folder, has_results, losses, remarks })
 }
 
 /// Carries out a mode that adds to the ranks' files, or to copies of them.
-fn add_to_ranks(options: &Options, ranks: Ranks, results: &Path) -> Result<Done, PeerError> {
+fn add_to_ranks(
+    options: &Options,
+    ranks: Ranks,
+    left_out: Vec<u32>,
+    results: &Path,
+) -> Result<Done, PeerError> {
     let folder = match options.into_input {
         true => options.data.clone(),
         false => results.join(options.mode.name()),
@@ -237,5 +260,5 @@ fn add_to_ranks(options: &Options, ranks: Ranks, results: &Path) -> Result<Done,
     };
     let count = ranks.collections.len();
     let (losses, remarks) = ranks.into_losses_and_remarks();
-    Ok(Done { ranks: count, from_databases: true, folder, has_results, losses, remarks })
+    Ok(Done { ranks: count, left_out, from_databases: true, folder, has_results, losses, remarks })
 }

@@ -78,7 +78,15 @@ impl Ranks {
 
     /// Whether any rank has databases.
     pub fn have_databases(&self) -> bool {
-        self.collections.iter().any(|it| it.outputs.database.is_some() || it.outputs.analysis.is_some())
+        self.collections.iter().any(has_databases)
+    }
+
+    /// Leaves out the ranks without databases, or those without texts; returns them.
+    pub fn leave_out_without(&mut self, databases: bool) -> Vec<u32> {
+        let is_read: fn(&Collection) -> bool = if databases { has_databases } else { has_texts };
+        let left_out = self.collections.iter().filter(|it| !is_read(it)).map(|it| it.rank).collect();
+        self.collections.retain(is_read);
+        left_out
     }
 
     /// Reads something of each rank, several at a time, and hands it on in the order of ranks. No more than a few
@@ -119,6 +127,16 @@ impl Ranks {
         }
         done.is_ok()
     }
+}
+
+fn has_databases(collection: &Collection) -> bool {
+    collection.outputs.database.is_some() || collection.outputs.analysis.is_some()
+}
+
+/// Whether a rank has any of the texts that modes read.
+fn has_texts(collection: &Collection) -> bool {
+    let outputs = &collection.outputs;
+    [&outputs.communication, &outputs.matrix, &outputs.steps].into_iter().any(Option::is_some)
 }
 
 /// The chosen ranks that aren't there, each once.

@@ -171,6 +171,9 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         Err(error) if error.is_usage() => return Err(UsageError(error.to_string()).into()),
         done => done?,
     };
+    if !done.left_out.is_empty() {
+        terminal.warn(&cluster::left_out_of_results(&done.left_out, done.from_databases));
+    }
     for line in cluster::losses_lines(&done.losses).iter().chain(&done.remarks) {
         terminal.warn(line);
     }

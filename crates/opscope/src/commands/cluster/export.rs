@@ -112,6 +112,9 @@ fn insight(source: &SourceArguments, output: Option<&Path>, terminal: &Terminal)
     }
     let options = Options { output: output.map(Path::to_owned), ..Options::new(Mode::All, path.clone()) };
     let done = analyze(&options)?;
+    if !done.left_out.is_empty() {
+        terminal.warn(&cluster::left_out_of_results(&done.left_out, done.from_databases));
+    }
     cluster::losses_lines(&done.losses).iter().for_each(|line| terminal.warn(line));
     terminal.print(&say!("{} ranks: {}\n", done.ranks, done.folder.display()))?;
     Ok(Exit::Done)

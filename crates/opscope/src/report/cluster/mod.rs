@@ -77,6 +77,15 @@ pub fn without_operators(ranks: &[u32]) -> String {
     say!("{ranks}: recorded without operators, so that nothing is known of their experts")
 }
 
+/// That ranks have nothing of the form that the others' results are made from.
+pub fn left_out_of_results(ranks: &[u32], from_databases: bool) -> String {
+    let ranks = ranks_text(ranks);
+    match from_databases {
+        true => say!("{ranks}: left out, without databases, from which the others are read"),
+        false => say!("{ranks}: left out, without texts, from which the others are read"),
+    }
+}
+
 /// Some ranks in words: `rank 3`, `ranks 3, 17`.
 fn ranks_text(ranks: &[u32]) -> String {
     let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
