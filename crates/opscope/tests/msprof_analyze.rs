@@ -477,7 +477,8 @@ fn a_set_is_told_apart_from_a_folder_without_ranks() {
     let place = Place::new();
     place.done(&["sample", "cluster", "--ranks", "2", "--layers", "1"]);
     place.done(&["cluster", "import", "cluster_2_ranks_seed_1/db", "-o", "set"]);
-    let told = ["set: this is a set of opscope cluster import", "the folder that the ranks were imported from"];
+    let told =
+        ["set: this is a set of opscope cluster import", "the folder that the ranks were imported from"];
     for mode in ["all", "hccl_sum"] {
         place.fails(1, &told, &["msprof-analyze", "-m", mode, "-d", "set", "-o", "out"]);
     }
