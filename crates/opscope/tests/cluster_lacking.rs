@@ -139,28 +139,51 @@ fn experts_of_a_rank_that_numbers_its_steps_otherwise_are_beside_the_others() {
     assert_eq!(whole, renumbered);
 }
 
-#[test]
-fn two_runs_that_have_half_of_the_ranks_each_are_told() {
-    let place = Place::new();
-    let first = made(&place, "first", "1", &["--fault", "default"]);
-    let second = made(&place, "second", "10", &["--fault", "none"]);
-    for (run, ranks) in [(&first, 0..4), (&second, 4..8)] {
+/// A folder with ranks 0 to 3 of one run and 4 to 7 of another, copied from theirs.
+fn half_and_half(place: &Place, mixed: &str, first: &str, second: &str) {
+    for (run, ranks) in [(first, 0..4), (second, 4..8)] {
         for folder in std::fs::read_dir(place.path(run)).unwrap().map(|it| it.unwrap().path()) {
             let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
-            if ranks.clone().any(|rank| name.contains(&format!("_1000{rank}_"))) {
-                std::fs::create_dir_all(place.path("mixed")).unwrap();
-                std::fs::rename(&folder, place.path(&format!("mixed/{name}"))).unwrap();
+            if !ranks.clone().any(|rank| name.contains(&format!("_1000{rank}_"))) {
+                continue;
+            }
+            let outputs = place.path(&format!("{mixed}/{name}/ASCEND_PROFILER_OUTPUT"));
+            std::fs::create_dir_all(&outputs).unwrap();
+            for path in files_of(&folder).into_iter().chain(files_of(&folder.join("ASCEND_PROFILER_OUTPUT")))
+            {
+                let target = place.path(mixed).join(path.strip_prefix(place.path(run)).unwrap());
+                std::fs::copy(&path, target).unwrap();
             }
         }
     }
-    let told = place.done(&["cluster", "mixed", "--json"]).json();
-    let losses = told["losses"].as_array().unwrap();
-    let strangers = losses.iter().find(|it| it["kind"] == "stranger").unwrap_or_else(|| panic!("{told:#}"));
-    assert!(strangers.to_string().contains("0-3 / 4-7"), "{strangers:#}");
-    // A run by itself has none.
-    let sound = made(&place, "sound", "3", &["--fault", "none"]);
-    let told = place.done(&["cluster", &sound, "--json"]).json();
-    assert_eq!(told["losses"], serde_json::json!([]));
+}
+
+/// The files of a folder itself.
+fn files_of(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    paths.filter(|path| path.is_file()).collect()
+}
+
+#[test]
+fn two_runs_that_have_half_of_the_ranks_each_are_told() {
+    let place = Place::new();
+    let of_seed =
+        |seed: &str, fault: &str| made(&place, &format!("{fault}-{seed}"), seed, &["--fault", fault]);
+    let first = of_seed("1", "default");
+    // The steps of other seeds are nearly as long as those of the first.
+    for (seed, fault) in [("10", "none"), ("3", "default"), ("5", "default"), ("9", "default")] {
+        let second = of_seed(seed, fault);
+        let mixed = format!("mixed-{seed}");
+        half_and_half(&place, &mixed, &first, &second);
+        let told = place.done(&["cluster", &mixed, "--json"]).json();
+        let losses = told["losses"].as_array().unwrap();
+        let strangers = losses.iter().find(|it| it["kind"] == "stranger");
+        let strangers = strangers.unwrap_or_else(|| panic!("seed {seed}: {told:#}"));
+        assert!(strangers.to_string().contains("0-3 / 4-7"), "{strangers:#}");
+        // A run by itself has none.
+        let told = place.done(&["cluster", &second, "--json"]).json();
+        assert_eq!(told["losses"], serde_json::json!([]));
+    }
 }
 
 /// The collection with the rank's folder of another one in place of its own.

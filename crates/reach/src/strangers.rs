@@ -11,7 +11,7 @@ use crate::clocks::{median, theil_sen};
 use crate::discover::jobs::numbers;
 use crate::error::{Loss, LossReason};
 use crate::rows::CollectiveType;
-use crate::run::Run;
+use crate::run::{Event, Run};
 
 /// The fewest collectives by which a rank is judged, and the fewest of them with one other.
 const FEWEST: usize = 16;
@@ -34,6 +34,16 @@ const JITTER: f64 = 1e6;
 
 /// The share of a part's length that the deviation must have besides.
 const SHARE: f64 = 0.25;
+
+/// By how much messages must contradict any difference of clocks, in nanoseconds: more than the jitter of leaving.
+const CONTRADICTION: f64 = 3e5;
+
+/// By how much messages between ranks of one clock must be received too early, in nanoseconds: devices of a host have
+/// nearly the same, and those that haven't are known by then.
+const TOO_EARLY: f64 = 1e6;
+
+/// The fewest messages in one direction that tell anything.
+const FEWEST_MESSAGES: usize = 4;
 
 /// Leaves the collectives of strangers out, unless half of the ranks are: then nobody is a stranger to the others. Changes
 /// the losses that tell of them; returns whether any were.
@@ -89,13 +99,14 @@ pub fn find(run: &Run) -> Vec<Loss> {
 /// A loss where the ranks fall into parts, within each of which collectives end together, and none of the sends and
 /// collectives from one part to another do. Nobody can say then which of them are the strangers.
 fn two_runs(run: &Run) -> Option<Loss> {
+    let contrary = contrary(run);
     let mut parts: Vec<usize> = (0..run.ranks.len()).collect();
     let mut apart: Vec<((usize, usize), usize)> = Vec::new();
     for ((a, b), differences) in
         differences(run, true).into_iter().filter(|(_, it)| it.len() >= FEWEST_OF_PAIR)
     {
         let length = length(run, a).max(length(run, b));
-        if deviation(&differences) > JITTER.max(SHARE * length) {
+        if contrary.contains(&(a, b)) || deviation(&differences) > JITTER.max(SHARE * length) {
             apart.push(((a, b), differences.len()));
         } else {
             let (kept, gone) = (parts[a], parts[b]);
@@ -115,16 +126,83 @@ fn two_runs(run: &Run) -> Option<Loss> {
     Some(loss.because(format!("{a} / {b}")))
 }
 
-/// How far apart some differences lie, each given with its time: the usual distance from the usual one, less the drift of
-/// clocks; of few half of the greatest.
-fn deviation(differences: &[(f64, f64)]) -> f64 {
+/// A message between two ranks.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    /// Whether the second of the two receives it.
+    is_forth: bool,
+    /// When the first one's part ended, by its own clock.
+    time: f64,
+    /// By how much the second one's part ended later, by theirs.
+    difference: f64,
+}
+
+/// The pairs of ranks whose messages were received before they were sent, whatever their clocks show. A receive ends with
+/// its send or behind it: by their clocks, the second rank's parts end behind the first one's by as much at least as its
+/// clock is ahead where it receives, and by as much at most where it sends. Two runs whose steps are equally long deviate
+/// too little to be told apart by that, and may still contradict this.
+fn contrary(run: &Run) -> BTreeSet<(usize, usize)> {
+    let is_contrary = |((a, b), messages): &((usize, usize), Vec<Message>)| {
+        let differences: Vec<(f64, f64)> = messages.iter().map(|it| (it.time, it.difference)).collect();
+        let left = without_drift(&differences);
+        let of = |is_forth: bool| -> Vec<f64> {
+            let all = messages.iter().zip(&left).filter(|(message, _)| message.is_forth == is_forth);
+            all.map(|(_, difference)| *difference).collect()
+        };
+        let (mut forth, mut back) = (of(true), of(false));
+        let (is_told_forth, is_told_back) = (forth.len() >= FEWEST_MESSAGES, back.len() >= FEWEST_MESSAGES);
+        let has_one_clock = run.ranks[*a].host == run.ranks[*b].host;
+        let is_too_early = (is_told_forth && median(&mut forth) < -TOO_EARLY)
+            || (is_told_back && median(&mut back) > TOO_EARLY);
+        let contradict =
+            is_told_forth && is_told_back && quarter(&mut back, 3) - quarter(&mut forth, 1) > CONTRADICTION;
+        contradict || has_one_clock && is_too_early
+    };
+    messages(run).into_iter().filter(is_contrary).map(|(pair, _)| pair).collect()
+}
+
+/// The messages between two ranks, of all that have such.
+fn messages(run: &Run) -> BTreeMap<(usize, usize), Vec<Message>> {
+    let mut messages: BTreeMap<(usize, usize), Vec<Message>> = BTreeMap::new();
+    let zero = run.events.iter().map(|event| event.start_ns).min().unwrap_or(0);
+    for instance in run.instances.iter().filter(|it| it.seen == 2) {
+        let of = |kind: CollectiveType| run.events_of(instance).find(|event| event.kind == kind);
+        let (Some(send), Some(receive)) = (of(CollectiveType::Send), of(CollectiveType::Receive)) else {
+            continue;
+        };
+        let is_forth = send.rank < receive.rank;
+        let (first, second): (&Event, &Event) = if is_forth { (send, receive) } else { (receive, send) };
+        let of_pair = messages.entry((first.rank as usize, second.rank as usize)).or_default();
+        if first.rank != second.rank && of_pair.len() < 2 * MOST {
+            let time = first.end_ns().saturating_sub(zero) as f64;
+            let difference = second.end_ns().saturating_sub(first.end_ns()) as f64;
+            of_pair.push(Message { is_forth, time, difference });
+        }
+    }
+    messages
+}
+
+/// The value below which so many quarters of some lie, of which there is one at least.
+fn quarter(values: &mut [f64], quarters: usize) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[quarters * values.len() / 4]
+}
+
+/// Some differences, each given with its time, less the drift of clocks.
+fn without_drift(differences: &[(f64, f64)]) -> Vec<f64> {
     let first = differences.first().map_or(0.0, |(time, _)| *time);
     let last = differences.last().map_or(0.0, |(time, _)| *time);
     let slope = match differences.len() < FEW {
         true => 0.0,
         false => theil_sen(differences, (last - first).abs() / 4.0).clamp(-DRIFT, DRIFT),
     };
-    let mut left: Vec<f64> = differences.iter().map(|(time, it)| it - slope * (time - first)).collect();
+    differences.iter().map(|(time, it)| it - slope * (time - first)).collect()
+}
+
+/// How far apart some differences lie, each given with its time: the usual distance from the usual one, less the drift of
+/// clocks; of few half of the greatest.
+fn deviation(differences: &[(f64, f64)]) -> f64 {
+    let mut left = without_drift(differences);
     let usual = median(&mut left);
     if left.len() < FEW {
         return left.last().zip(left.first()).map_or(0.0, |(greatest, least)| (greatest - least) / 2.0);
