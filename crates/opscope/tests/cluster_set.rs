@@ -78,6 +78,8 @@ fn a_set_answers_as_the_folder_does() {
         ("text", &["--ranks", "8"][..]),
         ("db", &["--ranks", "8", "--damage", "missing=5,cut=6,twice=7,empty=3,shifted=1"][..]),
         ("text", &["--ranks", "8", "--damage", "missing=5,cut=6,twice=7,empty=3,level0=2"][..]),
+        // The rank that is cut is no suspect, so that nobody reads its timeline.
+        ("text", &["--ranks", "8", "--fault", "low-frequency=5", "--damage", "cut=2"][..]),
     ] {
         let place = Place::new();
         let folder = sample(&place, form, more);

@@ -5,11 +5,13 @@
 //! vendor's) or by its operator's attributes (PyTorch's); its number by its name or by the task's number.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 use opscope_open::{Opened, Source};
 use opscope_trace::{
-    ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, IterationId, Nanoseconds, NumberMap, OperatorId,
-    Severity, StreamId, TaskId, Trace,
+    ApiCallId, ApiLevel, DeviceKind, ExecutionUnit, IterationId, LossKind, Nanoseconds, NumberMap,
+    OperatorId, Severity, StreamId, TaskId, Trace,
 };
 
 use super::groups::{Described, key_of_lane};
@@ -29,6 +31,14 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     let outputs = &collection.outputs;
     let is_beside = outputs.whole.is_none();
     let timeline = outputs.timeline.as_ref().filter(|_| recording.collectives.is_empty());
+    // A timeline that is read for suspects alone is told to be cut all the same, whoever is one.
+    if let Some(unread) = outputs.timeline.as_ref().filter(|_| timeline.is_none() && is_beside)
+        && is_cut(&unread.path)
+    {
+        let source = unread.path.display().to_string();
+        let loss = Loss::new(Some(collection.rank), source, LossReason::Damaged, 1);
+        losses.push(loss.because(LossKind::CutEventList.sentence()));
+    }
     if let Some(whole) = outputs.whole.as_ref().or(timeline) {
         room::within(whole, || {
             let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
@@ -46,6 +56,30 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
                 }
             }
         });
+    }
+}
+
+/// Whether a timeline ends before its list of events does, which its last letter tells: that of the vendor's profiler is
+/// a list, or an object that holds one. What can't be read isn't cut.
+fn is_cut(path: &Path) -> bool {
+    /// More blanks than anybody leaves at either end.
+    const BYTES: u64 = 64;
+    let ends = || -> std::io::Result<[Option<u8>; 2]> {
+        let mut file = opscope_files::open_plain(path)?;
+        let (mut begin, mut end) = (Vec::new(), Vec::new());
+        (&mut file).take(BYTES).read_to_end(&mut begin)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+        file.take(BYTES).read_to_end(&mut end)?;
+        let first = begin.iter().find(|letter| !letter.is_ascii_whitespace()).copied();
+        let last = end.iter().rfind(|letter| !letter.is_ascii_whitespace()).copied();
+        Ok([first, last])
+    };
+    match ends() {
+        Ok([None, _]) => true,
+        Ok([Some(b'['), last]) => last != Some(b']'),
+        Ok([Some(b'{'), last]) => last != Some(b'}'),
+        _ => false,
     }
 }
 
@@ -83,7 +117,12 @@ pub fn host_of(collection: &Collection, work: &mut dyn Work, losses: &mut Vec<Lo
     let mut launches = Launches::default();
     let Some(whole) = &collection.outputs.timeline else { return launches };
     room::within(whole, || {
-        let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
+        // That it is cut is told when the rank is read.
+        let opened = match is_cut(&whole.path) {
+            true => open(whole).ok(),
+            false => open_telling(collection.rank, whole, losses),
+        };
+        let Some(opened) = opened else { return };
         let rank = OfDevice::new(&opened.trace, whole);
         work.tells_copies();
         for (task, unit, start, end) in rank.tasks() {
