@@ -216,6 +216,19 @@ fn the_commands_of_the_readme_in_chinese_are_those_of_the_program() {
 }
 
 #[test]
+fn warnings_about_ranks_are_in_chinese() {
+    let place = Place::new();
+    let damages = ["--damage", "shifted=5,cut=2,cut=6", "--layers", "1", "--microbatches", "1"];
+    place.done(&[&["sample", "cluster", "-o", "made"][..], &damages].concat());
+    let english = place.done(&["cluster", "made"]);
+    assert!(english.stderr.contains("ranks 2, 6: ") && english.stderr.contains(": dp groups ("));
+    assert!(english.stdout.contains("2 stages with one micro-batch ("), "{}", english.stdout);
+    let told = place.run_with(&["cluster", "made"], CHINESE);
+    assert!(!told.stderr.contains("ranks ") && !told.stderr.contains(" groups"), "{}", told.stderr);
+    assert!(told.stderr.contains("dp 通信域 ("), "{}", told.stderr);
+}
+
+#[test]
 fn questions_to_ranks_that_cannot_be_answered_are_refused_in_chinese() {
     let place = Place::new();
     place.done(&["sample", "cluster", "-o", "made", "--ranks", "4"]);

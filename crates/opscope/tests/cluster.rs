@@ -374,6 +374,11 @@ fn answers_come_as_comma_separated_values_and_as_markdown() {
     let first = operators.iter().find(|row| row["type"] == "IndexPut").unwrap();
     assert_eq!((&*first["unit"], &*first["is_on_peers"]), ("AI_CPU", "false"));
     assert!(first["excess_ns"].parse::<f64>().unwrap() > 1e6, "{first:?}");
+    // A link runs no operators: its costs are told.
+    let links = rows(&["slow", path, "--link", "0-2"]);
+    let link = suspects.iter().find(|it| it["kind"] == "link").unwrap();
+    assert_eq!((links.len(), &*links[0]["who"]), (1, link["name"].as_str().unwrap()));
+    assert_eq!(links[0]["saves_ns"], link["saves_ns"].to_string());
     let ranks = rows(&["info", path]);
     assert_eq!((ranks.len(), &*ranks[3]["rank"], &*ranks[3]["host"]), (8, "3", "host0"));
     let compared = rows(&["compare", path, other]);
@@ -384,6 +389,7 @@ fn answers_come_as_comma_separated_values_and_as_markdown() {
         &[path][..],
         &["slow", path],
         &["slow", path, "--rank", "5"],
+        &["slow", path, "--link", "0-2"],
         &["info", path],
         &["compare", path, other],
     ] {
@@ -391,6 +397,12 @@ fn answers_come_as_comma_separated_values_and_as_markdown() {
         assert!(answer.lines().count() > 2 && answer.lines().all(|line| line.starts_with('|')), "{answer}");
     }
     place.fails(2, &["cannot be used with"], &["cluster", path, "--csv", "--json"]);
+    // Ranks' own steps are shorter than the run's, which people are told.
+    let told = "the run's step goes on until the last rank ends";
+    let by_step = |form: &[&str]| {
+        place.done(&[&["cluster", "summary", path, "--by", "step"][..], form].concat()).stdout.contains(told)
+    };
+    assert!(by_step(&[]) && !by_step(&["--csv"]) && !by_step(&["--markdown"]) && !by_step(&["--json"]));
 }
 
 #[test]

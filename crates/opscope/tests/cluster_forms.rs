@@ -65,6 +65,10 @@ fn timelines_of_pytorch_tell_the_suspects_that_databases_do() {
     assert!(costs(&expected).len() >= 3, "{expected:#}");
     let found = answer(&place, timelines);
     assert_same_costs(&found, &expected);
+    // Their groups tell how the work is divided, which databases state.
+    assert_eq!(found["layout"], expected["layout"]);
+    let compared = place.done(&["cluster", "compare", timelines, "npus"]);
+    assert!(!(compared.stdout + &compared.stderr).contains("isn't known"));
     let cause = |answer: &Value, name: &str| {
         let named = answer["suspects"].as_array().unwrap().iter();
         let mut named = named.filter(|it| it["name"].as_str().unwrap().starts_with(name));

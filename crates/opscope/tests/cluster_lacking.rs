@@ -186,6 +186,28 @@ fn two_runs_that_have_half_of_the_ranks_each_are_told() {
     }
 }
 
+#[test]
+fn one_of_several_ranks_of_which_some_were_read_is_not_said_to_be_missing() {
+    let place = Place::new();
+    let run = made_so(&place, "run", "1", "kineto", &[]);
+    for file in files_of(&place.path(&run)) {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let is_of = |rank: u32| name.contains(&format!("_1000{rank}."));
+        if is_of(2) || is_of(3) {
+            // Collectives come last in these files.
+            let text = std::fs::read(&file).unwrap();
+            std::fs::write(&file, &text[..text.len() * 2 / 3]).unwrap();
+        } else if is_of(4) {
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+    let (named, losses) = told(&place, &run);
+    assert!(losses.iter().any(|kind| kind == "no_collectives"), "{losses:?}");
+    let several = named.iter().find(|(name, _)| name.starts_with("one of ranks 2, 3, 4"));
+    let (several, _) = several.unwrap_or_else(|| panic!("{named:?}"));
+    assert_eq!(several, "one of ranks 2, 3, 4 (no collectives recorded)");
+}
+
 /// The collection with the rank's folder of another one in place of its own.
 fn with_rank_of_another(place: &Place, run: &str, other: &str, rank: u32) {
     let folder_of = |run: &str| {

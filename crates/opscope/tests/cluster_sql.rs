@@ -24,6 +24,34 @@ fn paths_without_a_set_are_named_and_tables_listed() {
     assert!(listed.contains("operators") && listed.contains("duration_ns"), "{listed}");
 }
 
+#[test]
+fn tables_and_questions_are_listed_in_every_form() {
+    let place = place_with_set("2", &[]);
+    for (command, member, heading) in [
+        (&["cluster", "sql", "set"][..], "tables", "table,columns,is_there"),
+        (&["cluster", "queries"], "queries", "name,about,sql,why_not"),
+    ] {
+        let asked = |form: &str| place.done(&[command, &[form]].concat());
+        let answer = asked("--json").json();
+        let rows = answer[member].as_array().unwrap();
+        let csv = asked("--csv").stdout;
+        assert_eq!(csv.lines().next(), Some(heading));
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert!(!rows.is_empty() && records.len() == rows.len(), "{csv}");
+        let markdown = asked("--markdown").stdout;
+        assert!(markdown.lines().all(|line| line.starts_with('|')), "{markdown}");
+        assert_eq!(markdown.lines().count(), rows.len() + 2, "{markdown}");
+    }
+    let tables = place.done(&["cluster", "sql", "set", "--json"]).json();
+    let operators = tables["tables"].as_array().unwrap().iter().find(|it| it["table"] == "operators");
+    let operators = operators.unwrap_or_else(|| panic!("{tables:#}"));
+    let columns = operators["columns"].as_array().unwrap();
+    assert!(columns.contains(&"duration_ns".into()) && operators["is_there"] == true, "{operators:#}");
+    let question = place.done(&["cluster", "queries", "waits", "--markdown"]).stdout;
+    assert!(question.starts_with("```sql\n-- ") && question.ends_with(";\n```\n"), "{question}");
+}
+
 #[cfg(not(feature = "datafusion"))]
 #[test]
 fn without_an_engine_a_question_is_handed_on_to_one() {

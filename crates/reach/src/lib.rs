@@ -264,6 +264,11 @@ impl Findings {
                 && !self.losses.iter().any(is_cut)
     }
 
+    /// Whether nothing was recorded of a rank, which is given by its number.
+    fn nothing_is_known_of(&self, number: u32) -> bool {
+        self.run.rank_of(number).is_none_or(|rank| self.run.ranks[rank].is_empty())
+    }
+
     /// The bubble that the pipeline can't avoid, where there is one and its micro-batches can be counted.
     pub fn ideal_bubble(&self) -> Option<IdealBubble> {
         account::ideal_bubble(&self.run)
@@ -368,7 +373,10 @@ impl Findings {
                     format!("rank {rank} (no collectives recorded)")
                 }
                 [rank] => format!("rank {rank} (not recorded)"),
-                ranks => format!("one of ranks {} (not recorded)", some_of(ranks)),
+                ranks if ranks.iter().all(|rank| self.nothing_is_known_of(*rank)) => {
+                    format!("one of ranks {} (not recorded)", some_of(ranks))
+                }
+                ranks => format!("one of ranks {} (no collectives recorded)", some_of(ranks)),
             },
             Who::Group(group) => {
                 let group = &self.run.groups[*group as usize];

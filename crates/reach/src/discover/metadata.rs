@@ -203,6 +203,26 @@ pub fn layout(arguments: &Value) -> Vec<(String, u32)> {
     names.into_iter().filter_map(size).filter(|(_, size)| *size > 1).collect()
 }
 
+/// The same sizes as groups tell them, of runs that state none: where all groups of a use are equally large, and the uses
+/// that divide the ranks make all of them together. Experts share the ranks of the others.
+pub fn layout_of_groups(groups: &BTreeMap<u64, Group>, world_size: Option<u32>) -> Vec<(String, u32)> {
+    const USES: [Role; 5] = [Role::Tp, Role::Pp, Role::Dp, Role::Cp, Role::Ep];
+    let size_of = |role: Role| {
+        let of_role = groups.values().filter(|group| group.role == role);
+        let mut sizes = of_role.map(|group| group.ranks.len() as u32).filter(|size| *size > 1);
+        let size = sizes.next().unwrap_or(1);
+        sizes.all(|other| other == size).then_some((role, size))
+    };
+    let Some(sizes) = USES.into_iter().map(size_of).collect::<Option<Vec<_>>>() else { return Vec::new() };
+    let dividing = sizes.iter().filter(|(role, _)| *role != Role::Ep);
+    let ranks = dividing.fold(1, |all: u64, (_, size)| all.saturating_mul(u64::from(*size)));
+    if world_size.map(u64::from) != Some(ranks) {
+        return Vec::new();
+    }
+    let above_one = sizes.into_iter().filter(|(_, size)| *size > 1);
+    above_one.map(|(role, size)| (role.name().to_owned(), size)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +248,31 @@ mod tests {
     fn the_groups_over_which_gradients_are_summed_are_those_of_copies() {
         let names = ["dp", "dp_cp", "dp_modulo_exp", "ep_dp"];
         assert_eq!(names.map(Role::of_name), [Role::Dp; 4]);
+    }
+
+    #[test]
+    fn groups_tell_the_layout_where_they_make_all_ranks_together() {
+        const TP: (&str, &[u32]) = ("tp", &[0, 1]);
+        const DP: (&str, &[u32]) = ("dp", &[0, 2, 4, 6]);
+        const OTHER_DP: (&str, &[u32]) = ("dp_cp", &[0, 2]);
+        const EXP: (&str, &[u32]) = ("exp", &[0, 2]);
+        let told = |groups: &[(&str, &[u32])], world_size: u32| {
+            let group = |(name, ranks): &(&str, &[u32])| {
+                let (id, role) = (format!("{name} of {ranks:?}"), Role::of_name(name));
+                let group = Group { id: id.clone(), name: (*name).to_owned(), role, ranks: ranks.to_vec() };
+                (key_of_text(&id), group)
+            };
+            layout_of_groups(&groups.iter().map(group).collect(), Some(world_size))
+        };
+        let sizes = |sizes: &[(&str, u32)]| -> Vec<(String, u32)> {
+            sizes.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect()
+        };
+        assert_eq!(told(&[TP, DP, EXP], 8), sizes(&[("tp", 2), ("dp", 4), ("ep", 2)]));
+        // Something that nobody names divides the others.
+        assert_eq!(told(&[TP, DP], 16), sizes(&[]));
+        // Nobody knows which of them is meant.
+        assert_eq!(told(&[TP, DP, OTHER_DP], 8), sizes(&[]));
+        assert_eq!(told(&[], 8), sizes(&[]));
     }
 
     #[test]

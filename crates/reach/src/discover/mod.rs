@@ -170,7 +170,7 @@ pub struct Discovery {
     pub groups: BTreeMap<u64, Group>,
     /// How many ranks the run says that it has.
     pub world_size: Option<u32>,
-    /// The sizes of parallelism that the run declares, by their short names (`tp`).
+    /// The sizes of parallelism that the run declares, or its groups tell, by their short names (`tp`).
     pub layout: Vec<(String, u32)>,
     /// Collections of ranks of which a newer one is used.
     pub unused: Vec<Collection>,
@@ -263,6 +263,9 @@ fn discover_if(
             discovery.layout = std::mem::take(&mut one.layout);
         }
         discovery.collections.push(collection_of(rank, one, &mut shared));
+    }
+    if discovery.layout.is_empty() {
+        discovery.layout = metadata::layout_of_groups(&discovery.groups, discovery.world_size);
     }
     Ok(discovery)
 }

@@ -6,8 +6,10 @@ use clap::{Args, ValueEnum};
 use opscope_reach::{Dialect, QUERIES, Query, RunTables, SetError};
 use opscope_say::say;
 
-use super::source::open_set;
+use super::source::{form_of, open_set};
+use crate::commands::form::FormArguments;
 use crate::exit::{Exit, UsageError};
+use crate::report::cluster::TablesForm;
 use crate::report::{Envelope, Table, TableCell, TableColumn};
 use crate::terminal::Terminal;
 
@@ -41,9 +43,8 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
 
-    /// Print the questions and their SQL as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: FormArguments,
 }
 
 /// An engine on the command line.
@@ -76,32 +77,50 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         })?],
         None => QUERIES.iter().collect(),
     };
+    let form = form_of(&arguments.form, terminal);
     let sql = |query: &Query| query.for_run(dialect, &run);
-    if arguments.json {
-        let one = |query: &&Query| {
-            let (sql, why_not) = match sql(query) {
-                Ok(sql) => (Some(sql), None),
-                // Of all questions, others can be put.
-                Err(error) if arguments.name.is_none() => (None, Some(error.to_string())),
-                Err(error) => return Err(error),
+    let text = match (form, &arguments.name) {
+        (TablesForm::Json | TablesForm::Csv, name) => {
+            let mut table = Table::new(["name", "about", "sql", "why_not"].map(TableColumn::text));
+            for query in chosen {
+                let (sql, why_not) = match sql(query) {
+                    Ok(sql) => (Some(sql), None),
+                    // Of all questions, others can be put.
+                    Err(error) if name.is_none() => (None, Some(error.to_string())),
+                    Err(error) => return Err(error.into()),
+                };
+                table.row([
+                    TableCell::from(query.name),
+                    query.about().into(),
+                    TableCell::new("", sql),
+                    TableCell::new("", why_not),
+                ]);
+            }
+            match form {
+                TablesForm::Csv => table.to_csv()?,
+                _ => Envelope::new(1, serde_json::json!({ "queries": table.to_json() })).to_text()?,
+            }
+        }
+        (_, Some(_)) => {
+            let statement = |query: &Query| -> Result<String, SetError> {
+                Ok(format!("-- {}\n{};\n", query.about(), sql(query)?))
             };
-            let (name, about) = (query.name, query.about());
-            Ok(serde_json::json!({ "name": name, "about": about, "sql": sql, "why_not": why_not }))
-        };
-        let all = chosen.iter().map(one).collect::<Result<Vec<_>, SetError>>()?;
-        terminal.print(&Envelope::new(1, serde_json::json!({ "queries": all })).to_text()?)?;
-    } else if arguments.name.is_some() {
-        for query in chosen {
-            terminal.print(&format!("-- {}\n{};\n", query.about(), sql(query)?))?;
+            let all = chosen.into_iter().map(statement).collect::<Result<String, SetError>>()?;
+            if matches!(form, TablesForm::Markdown) { format!("```sql\n{all}```\n") } else { all }
         }
-    } else {
-        let mut table = Table::new([TableColumn::text("query"), TableColumn::text("answers")]);
-        for query in chosen {
-            let about = query.about();
-            table.row([TableCell::from(query.name), opscope_say::sentence(&about).as_ref().into()]);
+        (_, None) => {
+            let mut table = Table::new([TableColumn::text("query"), TableColumn::text("answers")]);
+            for query in chosen {
+                let about = query.about();
+                table.row([TableCell::from(query.name), opscope_say::sentence(&about).as_ref().into()]);
+            }
+            match form {
+                TablesForm::Markdown => table.to_markdown(),
+                _ => table.to_text(terminal.width()),
+            }
         }
-        terminal.print(&table.to_text(terminal.width()))?;
-    }
+    };
+    terminal.print(&text)?;
     Ok(Exit::Done)
 }
 

@@ -99,7 +99,12 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
                      those that they tell of"
                 )));
             }
-            about(&findings, &found, &say!("the link {a} → {b}"), asked, form)?
+            match form {
+                // Nothing but its costs can be told in rows: a link runs no operators.
+                TablesForm::Csv => cluster::suspects_rows(&findings, found, asked, true)?,
+                TablesForm::Markdown => cluster::suspects_rows(&findings, found, asked, false)?,
+                form => about(&findings, &found, &say!("the link {a} → {b}"), asked, form)?,
+            }
         }
         (_, _, Some(host)) => about_host(&findings, host, asked, form)?,
         (None, None, None) => {

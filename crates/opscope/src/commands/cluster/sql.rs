@@ -11,11 +11,12 @@ use opscope_reach::{RunTables, SetError, SetTable, for_duckdb, is_question, with
 use opscope_say::say;
 
 use super::engine::{self, Bounds, Place};
-use super::source::open_set;
+use super::source::{form_of, open_set};
 use crate::commands::form::FormArguments;
 use crate::commands::limit;
 use crate::exit::{Exit, UsageError};
-use crate::report::{Table, TableCell, TableColumn, cluster, rows};
+use crate::report::cluster::{self, TablesForm};
+use crate::report::{Envelope, Table, TableCell, TableColumn, rows};
 use crate::terminal::{Terminal, printable};
 
 const EXAMPLES: &str = "\
@@ -88,7 +89,8 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let set = open_set(&arguments.set, arguments.run.as_deref())?;
     let statement = match arguments.statement.as_deref() {
         None => {
-            terminal.print(&tables_text(&set.tables()?, terminal.width()))?;
+            let form = form_of(&arguments.form, terminal);
+            terminal.print(&tables_in(&set.tables()?, form)?)?;
             return Ok(Exit::Done);
         }
         Some(text) => rows::statement(text)?,
@@ -155,18 +157,36 @@ fn print_plans(asked: &impl rows::Asked, terminal: &Terminal) -> anyhow::Result<
     Ok(terminal.print(&text)?)
 }
 
-/// The tables with their columns.
-fn tables_text(tables: &[SetTable], width: Option<u16>) -> String {
+/// The tables with their columns, in a form.
+///
+/// # Errors
+/// Never in practice: memory takes everything.
+fn tables_in(tables: &[SetTable], form: TablesForm) -> anyhow::Result<String> {
     let mut table = Table::new([TableColumn::text("table"), TableColumn::text("columns")]);
+    let mut for_programs = Table::new(["table", "columns", "is_there"].map(TableColumn::text));
     for of_set in tables {
         let columns: Vec<&str> = of_set.schema.get_fields().iter().map(|column| column.name()).collect();
+        let listed = columns.join(", ");
         let absent = match of_set.absent() {
             _ if !of_set.files.is_empty() => "",
             SetError::NothingCompared { .. } => " (once ranks are imported that can be compared)",
             SetError::NotKept { .. } => " (of sets that keep collectives)",
             _ => " (once all ranks are imported)",
         };
-        table.row([TableCell::from(of_set.name), format!("{}{absent}", columns.join(", ")).into()]);
+        let cells = match form {
+            TablesForm::Json => TableCell::new("", columns),
+            _ => TableCell::from(listed.as_str()),
+        };
+        let is_there = TableCell::new("", !of_set.files.is_empty());
+        for_programs.row([TableCell::from(of_set.name), cells, is_there]);
+        table.row([TableCell::from(of_set.name), format!("{listed}{absent}").into()]);
     }
-    table.to_text(width)
+    match form {
+        TablesForm::Json => {
+            Envelope::new(1, serde_json::json!({ "tables": for_programs.to_json() })).to_text()
+        }
+        TablesForm::Csv => for_programs.to_csv(),
+        TablesForm::Markdown => Ok(table.to_markdown()),
+        TablesForm::Text(width) => Ok(table.to_text(width)),
+    }
 }

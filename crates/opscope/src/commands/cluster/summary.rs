@@ -2,11 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use opscope_reach::{By, Role, summary};
+use opscope_say::word;
 
 use super::source::{SourceArguments, form_of};
 use crate::commands::form::FormArguments;
 use crate::exit::Exit;
-use crate::report::cluster;
+use crate::report::cluster::{self, TablesForm};
 use crate::terminal::Terminal;
 
 const EXAMPLES: &str = "\
@@ -72,10 +73,14 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     let findings = arguments.source.survey(terminal)?;
     let rows = summary(&findings, by);
     let losses = cluster::losses(&findings);
-    terminal.print(&cluster::print(
-        &cluster::summary_tables(&findings, &rows, of),
-        form_of(&arguments.form, terminal),
-        losses,
-    )?)?;
+    let form = form_of(&arguments.form, terminal);
+    let mut text = cluster::print(&cluster::summary_tables(&findings, &rows, of), form, losses)?;
+    if by == By::Step && findings.incomparable.is_none() && matches!(form, TablesForm::Text(_)) {
+        text.push_str(word(
+            "\nEach is the mean of the ranks' own steps; the run's step goes on until the last rank ends, and may be longer: \
+             opscope cluster slow --step tells it\n",
+        ));
+    }
+    terminal.print(&text)?;
     Ok(Exit::Done)
 }

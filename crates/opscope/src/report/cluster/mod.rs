@@ -53,7 +53,8 @@ pub fn losses_lines(losses: &[Loss]) -> Vec<String> {
             "" => String::new(),
             detail => format!(" ({})", opscope_say::sentence(detail)),
         };
-        say!("{ranks}{}: {}{detail}{more}", word(reason.sentence()), first.source)
+        let source = opscope_say::sentence(&first.source);
+        say!("{ranks}{}: {}{detail}{more}", word(reason.sentence()), source)
     };
     reasons.into_iter().map(line).collect()
 }
@@ -88,8 +89,10 @@ pub fn left_out_of_results(ranks: &[u32], from_databases: bool) -> String {
 
 /// Some ranks in words: `rank 3`, `ranks 3, 17`.
 fn ranks_text(ranks: &[u32]) -> String {
-    let noun = if ranks.len() == 1 { "rank" } else { "ranks" };
-    format!("{noun} {}", listed(ranks))
+    match ranks.len() {
+        1 => say!("rank {}", listed(ranks)),
+        _ => say!("ranks {}", listed(ranks)),
+    }
 }
 
 /// Numbers in order, the first of them if there are many.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use opscope_reach::{Findings, LARGEST_ERROR, SlowClass, Who};
+use opscope_reach::{Findings, IdealBubble, LARGEST_ERROR, SlowClass, Who};
 use opscope_say::{say, word};
 use serde_json::{Value, json};
 
@@ -190,14 +190,20 @@ pub fn account(findings: &Findings) -> String {
 
 /// The bubble that the pipeline can't avoid: a share of what is pipelined, beside which a step has other parts.
 fn ideal_bubble(findings: &Findings) -> String {
-    findings.ideal_bubble().map_or(String::new(), |ideal| {
-        say!(
+    let told = |ideal: IdealBubble| match ideal.micro_batches {
+        1 => say!(
+            "\nBubble: {} stages with one micro-batch (one a send, not interleaved) idle {:.0} % of the pipelined part at best",
+            ideal.stages,
+            100.0 * ideal.share
+        ),
+        micro_batches => say!(
             "\nBubble: {} stages with {} micro-batches (one a send, not interleaved) idle {:.0} % of the pipelined part at best",
             ideal.stages,
-            ideal.micro_batches,
+            micro_batches,
             100.0 * ideal.share
-        )
-    })
+        ),
+    };
+    findings.ideal_bubble().map_or(String::new(), told)
 }
 
 /// How far the hosts' clocks are known, and which are far off.
