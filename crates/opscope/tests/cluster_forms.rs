@@ -625,3 +625,79 @@ fn a_timeline_beside_its_packed_copy_is_one_rank_that_is_there_twice() {
     pack(&text[..text.len() - 1]);
     place.fails(1, &["neither of which is known to be newer: 2"], &["cluster", "made"]);
 }
+
+/// The first causes of the named suspects.
+fn causes(answer: &Value) -> Vec<Value> {
+    let suspects = answer["suspects"].as_array().unwrap().iter().filter(|it| it["named"] == true);
+    suspects.map(|it| it["evidence"]["causes"][0]["cause"].clone()).collect()
+}
+
+#[test]
+fn ranks_of_several_forms_in_one_folder_are_judged_as_those_of_one() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster", "--format", "both"][..], &FAULTS].concat());
+    let expected = answer(&place, "cluster_8_ranks_seed_1/db");
+    assert_eq!(causes(&expected), ["ai_cpu", "late_input", "frequency"]);
+    let [databases, texts] =
+        ["db", "text"].map(|form| entries(&place.path(&format!("cluster_8_ranks_seed_1/{form}"))));
+    fs::create_dir(place.path("mixed")).unwrap();
+    for rank in 0..8 {
+        let from = if [3, 4].contains(&rank) { &texts[rank] } else { &databases[rank] };
+        let name = from.file_name().unwrap().to_str().unwrap();
+        let is_mindspores = rank > 4;
+        let to = match is_mindspores {
+            true => place.path("mixed").join(name.replace("_ascend_pt", "_ascend_ms")),
+            false => place.path("mixed").join(name),
+        };
+        fs::rename(from, &to).unwrap();
+        if is_mindspores {
+            let rename = |own: &str, others: &str| {
+                let outputs = to.join("ASCEND_PROFILER_OUTPUT");
+                fs::rename(outputs.join(own), outputs.join(others)).unwrap();
+            };
+            rename("analysis.db", "communication_analyzer.db");
+            rename(
+                &format!("ascend_pytorch_profiler_{rank}.db"),
+                &format!("ascend_mindspore_profiler_{rank}.db"),
+            );
+        }
+    }
+    let mixed = answer(&place, "mixed");
+    assert_same_costs(&mixed, &expected);
+    assert_eq!(causes(&mixed), causes(&expected));
+    let info = place.done(&["cluster", "info", "mixed", "--json"]).json();
+    assert_eq!(info["losses"], serde_json::json!([]));
+    let format = |rank: usize| info["ranks"][rank]["format"].as_str().unwrap();
+    assert_eq!([2, 3, 4, 5].map(format), ["database", "text", "text", "database"]);
+}
+
+#[test]
+fn a_rank_whose_tables_lack_a_column_is_read_unless_nothing_is_told_without_it() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster"][..], &FAULTS].concat());
+    let collection = "cluster_8_ranks_seed_1/db";
+    let expected = answer(&place, collection);
+    let database = &databases(&place.path(collection))[5];
+    let without = |table: &str, columns: &[&str]| {
+        let connection = rusqlite::Connection::open(database).unwrap();
+        for column in columns {
+            connection.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN {column}")).unwrap();
+        }
+    };
+    without("COMMUNICATION_OP", &["relay", "retry", "algType"]);
+    without("COMPUTE_TASK_INFO", &["blockDim", "mixBlockDim"]);
+    without("TASK", &["contextId"]);
+    assert_eq!(answer(&place, collection), expected);
+    // Another table tells the collectives as well, as long as it is there.
+    without("COMMUNICATION_OP", &["groupName"]);
+    let told = place.done(&["cluster", collection]);
+    assert_eq!(told.stderr, "");
+    assert_same_costs(&answer(&place, collection), &expected);
+    fs::remove_file(database.with_file_name("analysis.db")).unwrap();
+    let told = place.done(&["cluster", collection]).stderr;
+    assert!(told.contains("rank 5: collectives whose group isn't told"), "{told}");
+    assert!(told.contains("rank 5: no collectives, which others have"), "{told}");
+    let left = answer(&place, collection);
+    assert_same_costs(&left, &expected);
+    assert_eq!(causes(&left), causes(&expected));
+}

@@ -9,7 +9,7 @@ use crate::clocks::median;
 use crate::database::{Database, Texts, each_row, number, open_telling, text, whole};
 use crate::discover::{Collection, key_of_text};
 use crate::error::{Loss, LossReason};
-use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport, step_at};
+use crate::rows::{CollectiveType, LinkRow, StepRow, TaskSpan, Transport, sequence_of, step_at};
 
 /// Reads what a collection has in databases.
 pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec<Loss>) {
@@ -118,10 +118,15 @@ fn read_collectives(database: &Database, texts: &Texts, recording: &mut Recordin
     let mut has_pairs = false;
     let done = each_row(database, "COMMUNICATION_OP", &columns, |row| {
         let (Some(start), Some(end)) = (whole(row, 2), whole(row, 3)) else { return };
-        let group = whole(row, 1).unwrap_or(-1);
-        let key = *keys.entry(group).or_insert_with(|| key_of_text(texts.get(Some(group))));
-        let step = step_at(&recording.steps, start);
         let name = texts.get(whole(row, 0));
+        let group = whole(row, 1).unwrap_or(-1);
+        let of_group = texts.get(Some(group));
+        if is_ungrouped(name, of_group) {
+            recording.unmatchable.ungrouped += 1;
+            return;
+        }
+        let key = *keys.entry(group).or_insert_with(|| key_of_text(of_group));
+        let step = step_at(&recording.steps, start);
         let place = recording.collectives.len();
         let entered = recording.collective(name, key, step, start, end.saturating_sub(start));
         let Some(entered) = entered else { return };
@@ -150,6 +155,11 @@ fn read_collectives(database: &Database, texts: &Texts, recording: &mut Recordin
     errors
 }
 
+/// Whether a collective could be matched but for its group, which isn't told: those of all groups would be one.
+fn is_ungrouped(name: &str, group: &str) -> bool {
+    group.is_empty() && sequence_of(name).is_some()
+}
+
 /// Reads `analysis.db`; returns why tables broke off.
 fn read_analysis(database: &Database, recording: &mut Recording) -> Vec<rusqlite::Error> {
     let mut errors = Vec::new();
@@ -165,13 +175,13 @@ fn read_analysis(database: &Database, recording: &mut Recording) -> Vec<rusqlite
     errors.extend(done.err());
     if recording.collectives.is_empty() {
         // These stand for those of the profile.
-        let unnumbered = std::mem::take(&mut recording.unnumbered);
+        let unmatchable = std::mem::take(&mut recording.unmatchable);
         let done = each_row(database, "CommAnalyzerTime", &time_columns("elapse_time"), |row| {
             enter_time(row, recording);
         });
         errors.extend(done.err());
         if recording.collectives.is_empty() {
-            recording.unnumbered += unnumbered;
+            recording.unmatchable.add(unmatchable);
         }
     }
     let done = each_row(database, "CommAnalyzerMatrix", &LINK_COLUMNS, |row| {
@@ -189,6 +199,10 @@ pub fn time_columns(elapsed: &'static str) -> [&'static str; 5] {
 /// Enters a collective by [`time_columns`]: microseconds since 1970, and milliseconds.
 pub fn enter_time(row: &rusqlite::Row<'_>, recording: &mut Recording) {
     let (Some(start), Some(elapsed)) = (number(row, 2), number(row, 3)) else { return };
+    if is_ungrouped(text(row, 0), text(row, 1)) {
+        recording.unmatchable.ungrouped += 1;
+        return;
+    }
     let (start, duration) = ((start * 1e3) as i64, (elapsed * 1e6) as i64);
     recording.collective(text(row, 0), key_of_text(text(row, 1)), step_number(text(row, 4)), start, duration);
 }

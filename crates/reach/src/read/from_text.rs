@@ -70,10 +70,10 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     }
     if let Some(path) = outputs.communication.as_ref().filter(|_| recording.collectives.is_empty()) {
         // These stand for those of the databases.
-        let unnumbered = std::mem::take(&mut recording.unnumbered);
+        let unmatchable = std::mem::take(&mut recording.unmatchable);
         tell(path, read_communication(path, recording));
         if recording.collectives.is_empty() {
-            recording.unnumbered += unnumbered;
+            recording.unmatchable.add(unmatchable);
         }
     }
     if let Some(path) = outputs.matrix.as_ref().filter(|_| recording.links.is_empty()) {

@@ -227,10 +227,10 @@ impl<'t> OfDevice<'t> {
     /// their groups.
     fn add_collectives(&self, recording: &mut Recording) -> Untold {
         // These stand for those of the tables.
-        let unnumbered = std::mem::take(&mut recording.unnumbered);
+        let unmatchable = std::mem::take(&mut recording.unmatchable);
         let untold = self.read_collectives(recording);
         if recording.collectives.is_empty() {
-            recording.unnumbered += unnumbered;
+            recording.unmatchable.add(unmatchable);
             return untold;
         }
         if recording.steps.iter().all(|step| step.start_ns.is_none()) {
@@ -324,7 +324,7 @@ impl<'t> OfDevice<'t> {
             };
             if sequence.is_none() {
                 if of_vendor.is_some() {
-                    recording.unnumbered += 1;
+                    recording.unmatchable.unnumbered += 1;
                     continue;
                 }
                 uncounted.push(recording.collectives.len());

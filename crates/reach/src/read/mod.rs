@@ -50,12 +50,29 @@ pub struct Recording {
     frequency_mhz: Option<f64>,
     /// The parts of steps that a table states, by the steps' numbers.
     stated: BTreeMap<i32, StatedStep>,
-    /// Collectives whose names have no number.
-    unnumbered: u64,
+    /// Collectives that were left out.
+    unmatchable: Unmatchable,
     /// The file that the steps were read from.
     steps_from: Option<PathBuf>,
     /// The steps of other tables beside the one that the steps are of, by their numbers.
     other_steps: BTreeMap<i32, StatedStep>,
+}
+
+/// Collectives that nothing can be matched by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Unmatchable {
+    /// Their names have no number.
+    unnumbered: u64,
+    /// Their group isn't told.
+    ungrouped: u64,
+}
+
+impl Unmatchable {
+    /// Adds others.
+    fn add(&mut self, others: Self) {
+        self.unnumbered += others.unnumbered;
+        self.ungrouped += others.ungrouped;
+    }
 }
 
 /// The parts of a step as a table of steps has them, in microseconds. All but the last are of the time from the step's
@@ -98,7 +115,7 @@ impl Recording {
         duration_ns: i64,
     ) -> Option<&mut CollectiveRow> {
         let Some(sequence) = crate::rows::sequence_of(name) else {
-            self.unnumbered += 1;
+            self.unmatchable.unnumbered += 1;
             return None;
         };
         let kind = CollectiveType::of_name(name);
@@ -145,8 +162,11 @@ pub fn rank(collection: &Collection) -> (RankRows, Vec<Loss>) {
     from_results::read(collection, &mut recording, &mut losses);
     let rank = Some(collection.rank);
     let folder = || collection.folder.display().to_string();
-    if recording.unnumbered > 0 {
-        losses.push(Loss::new(rank, folder(), LossReason::Unnumbered, recording.unnumbered));
+    let Unmatchable { unnumbered, ungrouped } = recording.unmatchable;
+    for (reason, count) in [(LossReason::Unnumbered, unnumbered), (LossReason::Ungrouped, ungrouped)] {
+        if count > 0 {
+            losses.push(Loss::new(rank, folder(), reason, count));
+        }
     }
     match recording.drop_impossible() {
         0 => {}
