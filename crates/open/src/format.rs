@@ -51,6 +51,15 @@ pub(crate) struct Content {
     pub remarks: Vec<String>,
     /// The files of a folder of outputs.
     pub files: Vec<SeenFile>,
+    /// Files beside it that were read along, or that are told of.
+    pub along: Vec<PathBuf>,
+}
+
+impl Content {
+    /// A profile of which nothing more is to be told.
+    pub fn new(trace: Trace, place: PathBuf) -> Self {
+        Self { trace, place, remarks: Vec::new(), files: Vec::new(), along: Vec::new() }
+    }
 }
 
 /// Reads a file, which may be compressed and damaged, by the reader of its format.

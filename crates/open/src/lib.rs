@@ -27,6 +27,7 @@
 //! |---|---|---|
 //! | `source` | a path and its format ([`Source`]), a profile that was read ([`Opened`]) | all below |
 //! | `within` | the profiles in and below a folder of no known format | `source` |
+//! | `others` | the profiles beside the one that a folder is read as | `formats`, `within` |
 //! | [`formats`] | the list of formats, a module for each | `format`, `raw` |
 //! | [`raw`] | raw directories of Ascend: decoding, remarks, their import and its place | `progress` |
 //! | `format`, `about` | what a format is: its name, its signature test, its reader; the words about it | `look`, `progress` |
@@ -44,6 +45,7 @@ pub mod formats;
 mod head;
 mod json_head;
 mod look;
+mod others;
 mod progress;
 pub mod raw;
 mod source;

@@ -7,18 +7,14 @@ use std::path::{Path, PathBuf};
 use opscope_cann::read::SeenFile;
 use opscope_cann::{Found, Profile};
 use opscope_svp::{Exports, Job};
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::Trace;
 
 use crate::format::{Content, Format, Reader, read_file};
-use crate::formats::beside::files_in;
-use crate::formats::{
-    ALL, ascend_raw, ascend_serving, board, chrome, onnx_model, openvino, opscope_database, other_models,
-    perf, rocm, tensorrt, xplane,
-};
+use crate::formats::{ALL, ascend_raw, board, onnx_model, other_models, perf};
 use crate::look::{Look, PLAIN_FOLDER};
 use crate::progress::go_on;
-use crate::within::{Within, is_profile, within};
-use crate::{OpenError, Progress, Stop};
+use crate::within::{Within, within};
+use crate::{OpenError, Progress, Stop, others};
 
 /// A path that was looked at once, and the format of what it leads to.
 #[derive(Debug)]
@@ -83,6 +79,13 @@ impl Source {
             return Vec::new();
         }
         self.look.raw().iter().flat_map(|found| &found.unusable).map(ToString::to_string).collect()
+    }
+
+    /// Other profiles beside the raw directories, where those are what is read here.
+    pub fn beside_raw(&self) -> Vec<PathBuf> {
+        let places: Vec<&Path> = self.profiles().iter().map(|profile| profile.path.as_path()).collect();
+        let found = others::beside(&ascend_raw::FORMAT, self.path(), &places, &[], &Stop::default());
+        found.into_iter().collect()
     }
 
     /// The raw directories of Ascend at or below the path, whatever else it is, and those that can't be used.
@@ -180,12 +183,9 @@ impl Source {
         let stop = progress.stop();
         go_on(&stop, &path)?;
         let content = match format.reader {
-            Reader::Bytes(read) => read_file(&path, read, &stop).map(|trace| Content {
-                trace,
-                place: path.clone(),
-                remarks: Vec::new(),
-                files: Vec::new(),
-            }),
+            Reader::Bytes(read) => {
+                read_file(&path, read, &stop).map(|trace| Content::new(trace, path.clone()))
+            }
             Reader::Place(read) => read(self.look, progress),
             Reader::None(advice) => {
                 return Err(OpenError::NoProfile { path, kind: format.name.to_owned(), advice });
@@ -193,11 +193,12 @@ impl Source {
         };
         // Readers have errors of their own for it.
         go_on(&stop, &path)?;
-        let Content { mut trace, place, remarks, files } = content?;
+        let mut content = content?;
         if is_folder {
-            count_others(&mut trace, format, (&path, &place), &stop);
+            others::count(&mut content, format, &path, &stop);
             go_on(&stop, &path)?;
         }
+        let Content { mut trace, place, remarks, files, .. } = content;
         trace.count_replaced_bytes(&path.display().to_string());
         Ok(Opened { trace, format, path, place, remarks, files })
     }
@@ -226,34 +227,6 @@ fn only_within(look: Look, progress: &dyn Progress) -> Result<Source, OpenError>
         Within::Several(found) => Err(OpenError::Several { path: look.path, what: "profiles", found }),
     }
 }
-
-/// Counts profiles that lie beside the one that a folder was read as, where its format reads files that belong
-/// together and nobody has listed the others.
-fn count_others(trace: &mut Trace, format: &Format, (folder, place): (&Path, &Path), stop: &Stop) {
-    let Some((_, together)) = READ_TOGETHER.iter().find(|(name, _)| *name == format.name) else { return };
-    let is_other = |file: &Look| {
-        let found = format_of(file).filter(|found| is_profile(found));
-        let is_import = |found: &Format| found.name == opscope_database::FORMAT.name && is_import(&file.path);
-        file.path != place && found.is_some_and(|found| !together.contains(&found.name) && !is_import(found))
-    };
-    for other in files_in(folder, stop, is_other).found {
-        trace.count_loss(LossKind::OtherProfile, 1, &other.display().to_string());
-    }
-}
-
-/// Whether a database has the name under which an import of the folder leaves it there.
-fn is_import(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "opscope.db")
-}
-
-/// Formats of folders, each with those of the files that are read together there, or named where they aren't.
-const READ_TOGETHER: [(&str, &[&str]); 5] = [
-    (tensorrt::FOLDER.name, &[tensorrt::PROFILE.name, tensorrt::TIMES.name, tensorrt::LAYERS.name]),
-    (openvino::FOLDER.name, &[openvino::COUNTERS.name, openvino::GRAPH.name]),
-    (rocm::FOLDER.name, &[rocm::FORMAT.name]),
-    (xplane::FOLDER.name, &[xplane::FORMAT.name, chrome::FORMAT.name]),
-    (ascend_serving::FOLDER.name, &[ascend_serving::FORMAT.name, chrome::FORMAT.name]),
-];
 
 /// Where it stands what can be opened.
 pub(crate) const KNOWN: &str = "; 'opscope formats' lists what can be read";

@@ -174,7 +174,7 @@ impl<'s> Search<'s> {
 }
 
 /// The folders in a folder, by name; none that is hidden.
-fn folders_in(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
     let folders =

@@ -57,5 +57,5 @@ fn read_launch(look: Look, progress: &dyn Progress) -> Result<Content, OpenError
 fn content(place: PathBuf, read: Result<Trace, SingleOperatorsError>) -> Result<Content, OpenError> {
     let mut trace = read.map_err(OpenError::content)?;
     trace.drop_impossible(&place.display().to_string());
-    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+    Ok(Content::new(trace, place))
 }

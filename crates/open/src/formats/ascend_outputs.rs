@@ -23,6 +23,6 @@ pub static FORMAT: Format = Format {
         let read = read::read_folder_until(&place, &progress.stop()).map_err(OpenError::content)?;
         let read::Folder { mut trace, files } = read;
         trace.drop_impossible(&place.display().to_string());
-        Ok(Content { trace, place, remarks: Vec::new(), files })
+        Ok(Content { files, ..Content::new(trace, place) })
     }),
 };

@@ -21,6 +21,6 @@ pub static FORMAT: Format = Format {
         let profile = raw::only(&path, look.into_raw()?.profiles)?;
         let place = profile.path.clone();
         let (trace, remarks) = raw::read(profile, progress)?;
-        Ok(Content { trace, place, remarks, files: Vec::new() })
+        Ok(Content { remarks, ..Content::new(trace, place) })
     }),
 };

@@ -36,6 +36,8 @@ pub static FOLDER: Format = Format {
         let place = look.path;
         let mut trace = serving::read_folder(&place, &progress.stop());
         trace.drop_impossible(&place.display().to_string());
-        Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+        // The same requests on a timeline.
+        let along = vec![place.join("chrome_tracing.json")];
+        Ok(Content { along, ..Content::new(trace, place) })
     }),
 };

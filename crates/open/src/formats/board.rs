@@ -51,7 +51,7 @@ pub(crate) fn place(look: &Look) -> PathBuf {
 fn read_place(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
     let place = place(&look);
     let (_, trace) = read(&place, &progress.stop())?;
-    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+    Ok(Content::new(trace, place))
 }
 
 /// The `JOB*` directories in a folder, by name.

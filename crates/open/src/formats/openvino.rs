@@ -117,7 +117,7 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
         },
         &stop,
     )?;
-    Ok(Content { trace, place, remarks, files: Vec::new() })
+    Ok(Content { remarks, ..Content::new(trace, place) })
 }
 
 fn name_of(path: &Path) -> String {

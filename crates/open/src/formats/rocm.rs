@@ -47,7 +47,7 @@ pub static FOLDER: Format = Format {
         go_on(&stop, &look.path)?;
         let mut trace = trace.map_err(|error| OpenError::at(&look.path, error))?;
         trace.drop_impossible(&look.path.display().to_string());
-        Ok(Content { trace, place: look.path, remarks: Vec::new(), files: Vec::new() })
+        Ok(Content::new(trace, look.path))
     }),
 };
 

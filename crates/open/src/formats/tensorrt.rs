@@ -87,6 +87,7 @@ fn profiles_in(folder: &Path, stop: &Stop) -> Files {
 
 fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, OpenError> {
     let stop = progress.stop();
+    let mut along = Vec::new();
     let trace = read_file(
         &place,
         |input, path, stop| {
@@ -95,7 +96,8 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
             };
             let alone = read(Beside::default())?;
             let mut layers = layers_beside(path, &alone, stop);
-            let times = times_beside(path, stop);
+            let (path_of_times, times) = times_beside(path, stop).unzip();
+            along.extend(path_of_times);
             let mut trace = match (layers.best.take(), times) {
                 (None, None) => alone,
                 (layers, times) => read(Beside { layers, times })?,
@@ -105,7 +107,7 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
         },
         &stop,
     )?;
-    Ok(Content { trace, place, remarks: Vec::new(), files: Vec::new() })
+    Ok(Content { along, ..Content::new(trace, place) })
 }
 
 /// The layers beside a profile that know most of its names.
@@ -117,7 +119,7 @@ fn layers_beside(path: &Path, alone: &Trace, stop: &Stop) -> Described<LayerInfo
 
 /// The times beside a profile. Of several, or beside several profiles, nothing tells which belongs to which;
 /// the same holds where not all files were looked at.
-fn times_beside(path: &Path, stop: &Stop) -> Option<Trace> {
+fn times_beside(path: &Path, stop: &Stop) -> Option<(PathBuf, Trace)> {
     let of_kind = |wanted: Kind| files_beside(path, stop, |look| kind(look) == Some(wanted));
     let Files { found, is_all: true } = of_kind(Kind::Times) else { return None };
     let [times] = &found[..] else { return None };
@@ -125,5 +127,5 @@ fn times_beside(path: &Path, stop: &Stop) -> Option<Trace> {
     let bytes = others.is_empty().then(|| bytes(times, stop).ok()).flatten()?;
     let mut trace = tensorrt::read_times(&bytes, stop).ok()?;
     trace.drop_impossible(&times.display().to_string());
-    Some(trace)
+    Some((times.clone(), trace))
 }

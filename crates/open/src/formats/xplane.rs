@@ -36,10 +36,12 @@ pub static FOLDER: Format = Format {
         };
         let trace = read_file(&place, read, &stop)?;
         go_on(&stop, &place)?;
-        let remarks = timelines(place.parent().unwrap_or(&look.path))
-            .into_iter()
-            .map(|name| format!("{name} tells of the same run as {} and was left out", name_of(&place)));
-        Ok(Content { trace, remarks: remarks.collect(), place, files: Vec::new() })
+        let along = timelines_beside(&place);
+        let tells = |path: &PathBuf| {
+            format!("{} tells of the same run as {} and was left out", name_of(path), name_of(&place))
+        };
+        let remarks = along.iter().map(tells).collect();
+        Ok(Content { remarks, along, ..Content::new(trace, place) })
     }),
 };
 
@@ -65,6 +67,9 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// The end of a profile's name, behind that of its host.
+const END: &str = ".xplane.pb";
+
 /// No run has as many hosts.
 const MOST_NAMES: usize = 10_000;
 
@@ -82,7 +87,6 @@ fn ending_in(folder: &Path, end: &str) -> Vec<PathBuf> {
 /// The profiles of a run's folder, or of all runs below the folder that was named for logs
 /// (`plugins/profile/TIME` in it).
 fn files_below(look: &Look) -> Vec<PathBuf> {
-    const END: &str = ".xplane.pb";
     let own = ending_in(&look.path, END);
     if !own.is_empty() {
         return own;
@@ -93,6 +97,11 @@ fn files_below(look: &Look) -> Vec<PathBuf> {
     runs.iter().flat_map(|run| ending_in(run, END)).collect()
 }
 
-fn timelines(folder: &Path) -> Vec<String> {
-    ending_in(folder, ".trace.json.gz").iter().map(|path| name_of(path)).collect()
+/// The timelines that the profiler itself writes beside a profile: that of the same host, and JAX's for Perfetto.
+fn timelines_beside(place: &Path) -> Vec<PathBuf> {
+    let name = name_of(place);
+    let host = name.strip_suffix(END).unwrap_or(&name);
+    let names =
+        [format!("{host}.trace.json.gz"), format!("{host}.trace.json"), "perfetto_trace.json.gz".to_owned()];
+    names.iter().map(|name| place.with_file_name(name)).filter(|path| path.is_file()).collect()
 }

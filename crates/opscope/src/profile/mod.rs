@@ -15,7 +15,7 @@ use opscope_open::raw::NoPlace;
 use opscope_open::{OpenError, Progress, Source, formats};
 use opscope_say::{say, word};
 use opscope_svp::SideFiles;
-use opscope_trace::Trace;
+use opscope_trace::{LossKind, Trace};
 
 use crate::converter_files;
 use crate::terminal::{StepBar, Terminal};
@@ -164,6 +164,7 @@ impl Progress for StepBar {
 /// # Errors
 /// When there is none.
 pub fn raw(source: Source, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> {
+    warn_of_others(&source, terminal);
     let Found { profiles, unusable } = source.into_raw()?;
     warn_of_left_out(unusable.iter().map(ToString::to_string), terminal);
     Ok(profiles)
@@ -172,7 +173,15 @@ pub fn raw(source: Source, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> 
 /// The raw directories of a path that was looked at.
 pub fn raw_of(source: &Source, terminal: &Terminal) -> Vec<Profile> {
     warn_of_left_out(source.left_out(), terminal);
+    warn_of_others(source, terminal);
     source.profiles().to_vec()
+}
+
+/// Names the profiles beside raw directories, which whoever reads those alone doesn't see.
+fn warn_of_others(source: &Source, terminal: &Terminal) {
+    for other in source.beside_raw() {
+        terminal.warn(&format!("{}: {}", other.display(), word(LossKind::OtherProfile.sentence())));
+    }
 }
 
 fn warn_of_left_out(problems: impl IntoIterator<Item = String>, terminal: &Terminal) {

@@ -1,0 +1,159 @@
+//! The profiles that lie beside the one that a folder is read as. Whoever names a folder may mean all that is in it, so
+//! none is passed over in silence: they are looked for here, in one place for the readers of all folders.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use opscope_cann::read::{FileFate, SeenFile};
+use opscope_formats::OwnFiles;
+use opscope_formats::reading::Stop;
+use opscope_svp::FileName;
+use opscope_trace::{Loss, LossKind, Trace};
+
+use crate::format::{Content, Format};
+use crate::formats::beside::{MOST_FILES, files_in};
+use crate::formats::{
+    ascend_communication, ascend_database, ascend_operators, ascend_outputs, ascend_raw, ascend_serving,
+    ascend_table, board, openvino, opscope_database, rocm, xplane,
+};
+use crate::look::Look;
+use crate::source::format_of;
+use crate::within::{folders_in, is_profile};
+
+/// How many folders beside a profile are looked at.
+const MOST_FOLDERS: usize = 64;
+
+/// Formats of folders, each with those of files and folders in it that are read along, or that something tells of where
+/// they aren't. A folder's own format is always among them.
+const READ_ALONG: [(&str, &[&str]); 3] = [
+    (
+        ascend_raw::FORMAT.name,
+        &[
+            ascend_outputs::FORMAT.name,
+            ascend_database::FORMAT.name,
+            ascend_table::FORMAT.name,
+            ascend_communication::FORMAT.name,
+        ],
+    ),
+    (openvino::FOLDER.name, &[openvino::GRAPH.name]),
+    (rocm::FOLDER.name, &[rocm::FORMAT.name]),
+];
+
+/// The formats of folders that are one whole, and that little of a folder tells.
+static WHOLE_FOLDERS: [&Format; 9] = [
+    &ascend_operators::FORMAT,
+    &board::FORMAT,
+    &ascend_outputs::FORMAT,
+    &ascend_raw::FORMAT,
+    &board::BELOW,
+    &ascend_operators::BELOW,
+    &xplane::FOLDER,
+    &rocm::FOLDER,
+    &ascend_serving::FOLDER,
+];
+
+/// The words for a file of a folder of outputs that is a profile by itself.
+const OF_OTHERS: &str = "another profile; give it alone";
+
+/// Counts the profiles beside the one that a folder was read as. Where `stop` is wanted, some are missing.
+pub(crate) fn count(content: &mut Content, format: &Format, folder: &Path, stop: &Stop) {
+    let others = match content.files.is_empty() {
+        true => beside(format, folder, &[content.place.as_path()], &content.along, stop),
+        false => among(&mut content.files, folder, stop),
+    };
+    for other in others {
+        tell(&mut content.trace, folder, &other);
+    }
+}
+
+/// The profiles in a folder beside those in `places`, which are read as a format; none of those that were read `along`.
+pub(crate) fn beside(
+    format: &Format,
+    folder: &Path,
+    places: &[&Path],
+    along: &[PathBuf],
+    stop: &Stop,
+) -> BTreeSet<PathBuf> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_default();
+    let along: Vec<PathBuf> = along.iter().map(|path| absolute(path)).collect();
+    let is_other = |look: &Look| {
+        is_of_another(format, look)
+            && !places.iter().any(|place| place.starts_with(&look.path))
+            && !along.contains(&absolute(&look.path))
+    };
+    let mut others = BTreeSet::new();
+    let levels: BTreeSet<&Path> = places.iter().flat_map(|place| levels(folder, place)).collect();
+    for level in levels {
+        others.extend(files_in(level, stop, is_other).found);
+        // A file lies beside files.
+        if places.iter().any(|place| place.is_dir()) {
+            let met =
+                |path: &PathBuf| !stop.is_wanted() && Look::met(path, stop).is_ok_and(|it| is_other(&it));
+            others.extend(folders_in(level).into_iter().take(MOST_FOLDERS).filter(met));
+        }
+    }
+    others
+}
+
+/// The folders from that in which a place lies up to the one that was named, or that one, if it is the place itself.
+fn levels<'p>(folder: &'p Path, place: &'p Path) -> impl Iterator<Item = &'p Path> {
+    let own = usize::from(place != folder);
+    place.ancestors().skip(own).take_while(move |level| level.starts_with(folder))
+}
+
+/// The profiles among files of which the reader of a folder of outputs knows nothing; it is said of each.
+fn among(files: &mut [SeenFile], folder: &Path, stop: &Stop) -> BTreeSet<PathBuf> {
+    let unknown = files.iter_mut().filter(|file| file.fate == FileFate::NotUnderstood).take(MOST_FILES);
+    let mut others = BTreeSet::new();
+    for file in unknown {
+        let path = folder.join(&file.name);
+        let is_plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        let is_other = |look: Look| is_of_another(&ascend_outputs::FORMAT, &look);
+        if is_plain && !stop.is_wanted() && Look::met(&path, stop).is_ok_and(is_other) {
+            file.fate = FileFate::Failed(OF_OTHERS.to_owned());
+            others.insert(path);
+        }
+    }
+    others
+}
+
+/// Whether there is a profile of another kind than those which are read along with a format, and that opscope didn't
+/// make of it.
+fn is_of_another(format: &Format, look: &Look) -> bool {
+    let found = match look.is_folder {
+        true => WHOLE_FOLDERS.iter().copied().find(|whole| (whole.is)(look)),
+        false => format_of(look).filter(|found| is_profile(found)),
+    };
+    let along = READ_ALONG.iter().find(|(name, _)| *name == format.name).map(|(_, along)| *along);
+    let is_along = |found: &Format| found == format || along.is_some_and(|along| along.contains(&found.name));
+    found.is_some_and(|found| !is_along(found) && !is_made_of(format, found, &look.path))
+}
+
+/// Whether a file is one of those that are made of a folder and left in it: the database of an import, an export, or a
+/// file of a board, whose reader goes by names.
+fn is_made_of(format: &Format, found: &Format, path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_import = *found == opscope_database::FORMAT && name == "opscope.db";
+    let is_export =
+        || path.is_file() && path.parent().is_some_and(|folder| !OwnFiles::of(folder).is_foreign(&name));
+    let is_of_board = || *format == board::FORMAT && FileName::parse(&name).is_some();
+    is_import || is_export() || is_of_board()
+}
+
+/// Tells of another profile, in place of a file that its folder's reader didn't understand.
+fn tell(trace: &mut Trace, folder: &Path, other: &Path) {
+    let name = other.strip_prefix(folder).unwrap_or(other).display().to_string();
+    let is_it = |loss: &Loss| {
+        loss.kind == LossKind::FileNotUnderstood && loss.count == 1 && trace.strings.get(loss.detail) == name
+    };
+    let known = trace.losses.iter().find(|(_, loss)| is_it(loss));
+    let detail = other.display().to_string();
+    match known {
+        Some((id, loss)) => {
+            let detail = trace.strings.intern(&detail);
+            trace.losses.set(id, Loss { kind: LossKind::OtherProfile, detail, ..loss });
+        }
+        None => trace.count_loss(LossKind::OtherProfile, 1, &detail),
+    }
+}
