@@ -356,6 +356,17 @@ fn samples_of_perf_are_a_table_of_functions() {
     for command in ["info", "show", "analyze"] {
         place.done(&[command, "folded.txt", "--json"]).json();
     }
+    // No sample tells when it was.
+    for file in ["script.txt", "folded.txt"] {
+        for option in ["--trace", "--profile"] {
+            place.fails(
+                1,
+                &["no timeline was written", "no times to draw"],
+                &["import", file, option, "none"],
+            );
+        }
+        assert!(!place.path("none").exists(), "{file}");
+    }
 }
 
 #[test]

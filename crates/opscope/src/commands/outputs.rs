@@ -8,7 +8,7 @@ use opscope_formats::megengine::{Profile, Recorded};
 use opscope_formats::{chrome, perfetto, sqlite};
 use opscope_say::{say, word};
 use opscope_timeline::Layout;
-use opscope_trace::Trace;
+use opscope_trace::{TimeBasis, Trace};
 
 use crate::exit::UsageError;
 use crate::report::{RunReport, to_json, to_text};
@@ -110,8 +110,8 @@ impl FileArguments {
     /// With the first file that can't be written; the others before it are whole.
     pub fn write(&self, trace: &Trace, terminal: &Terminal) -> anyhow::Result<()> {
         let wants_starts = self.trace.is_some() || self.profile.is_some() || self.profile_host.is_some();
-        let undrawable = wants_starts && !has_times_to_draw(trace);
-        if let Some(path) = self.trace.as_ref().filter(|_| !undrawable) {
+        let undrawable = if wants_starts { undrawable(trace) } else { None };
+        if let Some(path) = self.trace.as_ref().filter(|_| undrawable.is_none()) {
             let written = match perfetto::is_name(path) {
                 true => perfetto::write_file(trace, path)?,
                 false => chrome::write_file(trace, path)?,
@@ -126,31 +126,36 @@ impl FileArguments {
             sqlite::write_file(trace, path)?;
             terminal.note(&say!("wrote the database {}", path.display()));
         }
-        if let Some(path) = self.profile.as_ref().filter(|_| !undrawable) {
+        if let Some(path) = self.profile.as_ref().filter(|_| undrawable.is_none()) {
             write_profile(trace, Recorded::DeviceAndHost, path)?;
             terminal.note(&say!("wrote the profile {}", path.display()));
         }
-        if let Some(path) = self.profile_host.as_ref().filter(|_| !undrawable) {
+        if let Some(path) = self.profile_host.as_ref().filter(|_| undrawable.is_none()) {
             write_profile(trace, Recorded::HostOnly, path)?;
             terminal.note(&say!("wrote the host's profile {}", path.display()));
         }
         match undrawable {
-            true => bail!(
+            Some(basis) => bail!(
                 "{}",
                 say!(
                     "no timeline was written, and no profile with starts: when anything began was {}",
-                    trace.run.layer_times.name()
+                    basis.name()
                 )
             ),
-            false => Ok(()),
+            None => Ok(()),
         }
     }
 }
 
-/// Whether a timeline of the trace has anything on it: of some profiles no start is known.
-pub fn has_times_to_draw(trace: &Trace) -> bool {
-    let is_placed = trace.run.layer_times.is_placed() && trace.run.call_times.is_placed();
-    is_placed || !Layout::new(trace).lanes.is_empty()
+/// How times are told of which a timeline would have nothing: of some profiles no start is known. `None` where it has
+/// something, or nothing was recorded.
+pub fn undrawable(trace: &Trace) -> Option<TimeBasis> {
+    let bases = [trace.run.layer_times, trace.run.call_times];
+    let has_rows = !(trace.tasks.is_empty() && trace.api_calls.is_empty() && trace.samples.is_empty());
+    // Sums and samples of functions are figures, none of which began.
+    let of_figures = (!has_rows && !trace.figures.is_empty()).then_some(TimeBasis::Unplaced);
+    let basis = bases.into_iter().find(|basis| !basis.is_placed()).or(of_figures)?;
+    Layout::new(trace).lanes.is_empty().then_some(basis)
 }
 
 fn write_profile(trace: &Trace, recorded: Recorded, path: &Path) -> anyhow::Result<()> {

@@ -24,7 +24,7 @@ use super::fit::{BYTES, Page, fit, page_of};
 use super::session::{Call, Session};
 use crate::commands::advise::environment_within;
 use crate::commands::compare::models::Models;
-use crate::commands::outputs::has_times_to_draw;
+use crate::commands::outputs::undrawable;
 use crate::commands::run::ShapeArguments;
 use crate::commands::{analyze, explain, info, sql};
 use crate::report;
@@ -348,8 +348,8 @@ fn window(asked: &WindowArguments, session: &Session, call: &Call) -> Answered {
     let Some((first, last)) = profile.extent() else {
         bail!("{}: the profile has no times", asked.path);
     };
-    if !has_times_to_draw(&profile) {
-        bail!("{}: when anything began was {}", asked.path, profile.run.layer_times.name());
+    if let Some(basis) = undrawable(&profile) {
+        bail!("{}: when anything began was {}", asked.path, basis.name());
     }
     let (from, to) = match asked.iteration {
         Some(number) => iteration(&profile, number)?,
