@@ -242,6 +242,24 @@ fn a_profile_of_tensorrt_is_the_mean_of_its_inferences_and_knows_onnx_nodes_by_t
 }
 
 #[test]
+fn layers_of_an_engine_are_told_as_such_and_not_as_damage_whatever_their_name() {
+    let place = Place::new();
+    place.write("layers.json", TENSORRT_LAYERS);
+    // The names alone, under a name that the converter of boards gives as well.
+    place.write("layer.json", r#"{"Layers": ["conv", "sp", "mul"], "Bindings": ["x"]}"#);
+    for file in ["layers.json", "layer.json"] {
+        let text = place.done(&["info", file]).stdout;
+        assert!(text.contains("the layers of a TensorRT engine") && text.contains("trtexec"), "{text}");
+        assert!(!text.contains("damaged"), "{text}");
+        let json = place.done(&["info", file, "--json"]).json();
+        assert!(json["content"]["layers"] == 3 && json["problem"].is_null(), "{json}");
+    }
+    place.write("cut.json", &TENSORRT_LAYERS[..30]);
+    let cut = place.run(&["info", "cut.json"]);
+    assert_eq!(cut.status, Some(1), "{}", cut.stdout);
+}
+
+#[test]
 fn the_times_of_tensorrts_inferences_are_drawn() {
     let place = Place::new();
     place.write("times.json", tensorrt_times());

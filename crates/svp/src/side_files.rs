@@ -147,9 +147,11 @@ fn read_layers(bytes: &[u8]) -> Result<Option<Content>, TableError> {
             sizes.extend(named.filter_map(|(name, value)| Some((name.clone(), number(value)?))));
         }
     });
-    // The converter of data centres (ATC) writes graphs under the same name, which tell of no device.
-    let is_of_other_converter = placements.is_empty() && json.get("graph").is_some_and(Value::is_array);
-    Ok((!is_of_other_converter).then_some(Content::Layers { placements, sizes }))
+    // The converter of data centres (ATC) writes graphs under the same name, which tell of no device. Other programs
+    // have neither layers with a device nor sizes.
+    let is_graph = || json.get("graph").is_some_and(Value::is_array);
+    let is_of_another = placements.is_empty() && (sizes.is_empty() || is_graph());
+    Ok((!is_of_another).then_some(Content::Layers { placements, sizes }))
 }
 
 fn placement_of(object: &Map<String, Value>) -> Option<Placement> {
@@ -284,6 +286,14 @@ mod tests {
         let graph =
             r#"{"graph": [{"name": "g", "op": [{"name": "a", "type": "Conv2D"}]}], "memory_size": 7}"#;
         fs::write(folder.path().join("om.json"), graph).unwrap();
+        assert!(SideFiles::beside(folder.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_none_of_its_files_whatever_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("layer.json"), r#"{"Layers": ["conv", "relu"], "Bindings": ["x"]}"#)
+            .unwrap();
         assert!(SideFiles::beside(folder.path()).unwrap().is_empty());
     }
 

@@ -74,7 +74,7 @@ impl LayerInfo {
 
     /// How many layers there are.
     pub fn len(&self) -> usize {
-        self.layers.len()
+        self.layers.len() + self.namesakes as usize
     }
 
     /// Whether there is none.

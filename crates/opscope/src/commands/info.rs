@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use opscope_formats::input::Input;
+use opscope_formats::tensorrt::LayerInfo;
 use opscope_model::{Model, Shapes};
 use opscope_open::{OpenError, Source, formats};
 use opscope_say::{say, word};
@@ -13,7 +15,9 @@ use crate::converter_files::{self, ConverterFiles};
 use crate::exit::{Exit, UsageError, with_causes};
 use crate::profile::{self, Opened, Tell, board};
 use crate::report::conversion;
-use crate::report::info::{Info, of_job, of_model, of_operator_library, of_side_files, of_trace};
+use crate::report::info::{
+    Info, of_engine_layers, of_job, of_model, of_operator_library, of_side_files, of_trace,
+};
 use crate::report::nodes::Nodes;
 use crate::terminal::Terminal;
 
@@ -142,6 +146,8 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
         );
         info.is_foreign = true;
         info.problem = Some(word("nothing of it is of a kind that opscope reads").to_owned());
+    } else if source.is(&formats::tensorrt::LAYERS) {
+        add_engine_layers(&mut info, path);
     } else if source.is(&formats::ascend_ranks::FORMAT) {
         let remedy = word("a profile of one rank: give the folder that it is in to 'opscope cluster'");
         info.facts.missing.push(remedy.to_owned());
@@ -152,6 +158,15 @@ fn of_file(path: &Path, source: Source, shapes: Option<&Shapes>, read: &Read<'_>
         add_profile(&mut info, source, read);
     }
     info
+}
+
+/// Adds the layers of an engine of TensorRT's, or why they can't be read.
+fn add_engine_layers(info: &mut Info, path: &Path) {
+    let input = Input::open(path).map_err(|error| error.to_string());
+    match input.and_then(|input| LayerInfo::read(&input).map_err(|error| error.to_string())) {
+        Ok(layers) => of_engine_layers(&layers, &mut info.facts),
+        Err(problem) => info.problem = Some(problem),
+    }
 }
 
 fn is_om(path: &Path) -> bool {

@@ -11,6 +11,7 @@ use opscope_advise::converter::OperatorLibrary;
 use opscope_cann::Profile;
 use opscope_cann::read::SeenFile;
 use opscope_formats::rocm;
+use opscope_formats::tensorrt::LayerInfo;
 use opscope_say::{say, sentence, word};
 use opscope_trace::{Attribution, DataType, FactValue, FigureTopic, ProfileFormat, StringId, Trace, units};
 use serde_json::{Map, Value, json};
@@ -367,6 +368,15 @@ pub fn of_operator_library(library: &OperatorLibrary, facts: &mut Facts) {
     }
     let dynamic = library.operators.values().filter(|operator| operator.is_dynamic).count();
     facts.add("dynamic sizes", "dynamic_operators", count(dynamic, "operator"), dynamic);
+}
+
+/// Says how many layers an engine has; their times are in another file.
+pub fn of_engine_layers(layers: &LayerInfo, facts: &mut Facts) {
+    facts.add("layers", "layers", layers.len().to_string(), layers.len());
+    let times = word(
+        "times of the layers: put it beside the profile of the same engine (trtexec --exportProfile), and give that one",
+    );
+    facts.missing.push(times.to_owned());
 }
 
 /// Words by how often they occur: `Conv 12, Relu 11, … 7 more`.
