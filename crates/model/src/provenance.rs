@@ -60,7 +60,8 @@ pub struct Provenance {
     /// transpositions of images. Nothing can be changed about them.
     pub helpers: HashSet<String>,
     /// Names of operators whose results other operators of the file read, and those that these become don't (sizes that
-    /// ONNX's have in attributes), with those that make nothing but these. They only look as if nobody needed them.
+    /// ONNX's have in attributes, values of loops, edges that were left out), with those that make nothing but these. They
+    /// only look as if nobody needed them.
     pub unread: HashSet<String>,
     /// Names of stored values that the file doesn't have, likewise put in, such as the bounds of a `Relu6`.
     pub made_values: HashSet<String>,

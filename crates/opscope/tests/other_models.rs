@@ -510,6 +510,22 @@ fn operators_that_a_reader_put_in_are_neither_advised_on_nor_fused() {
     assert!(names.contains(&"same") && !names.iter().any(|name| name.contains(':')), "{names:?}");
 }
 
+#[test]
+fn nobody_is_said_to_read_an_operator_only_where_none_does_in_the_file() {
+    use opscope_testing::tensorflow::{Node, graph};
+    let place = Place::new();
+    let graph = graph(&[
+        Node::placeholder("x", &[1, 4]),
+        Node::new("merge", "Add", &["x", "back"]),
+        Node::new("back", "Neg", &["merge"]),
+        Node::new("y", "Relu", &["x"]),
+    ]);
+    place.write("net.pb", graph);
+    let answer = place.done(&["advise", "net.pb"]);
+    assert!(answer.stderr.contains("lead back in loops"), "{}", answer.stderr);
+    assert!(!answer.stdout.contains("nobody reads it"), "{}", answer.stdout);
+}
+
 /// Two inferences of the small network after the converter has fused it.
 const TENSORFLOW_PROFILE: &str = "\
 Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us)

@@ -38,6 +38,8 @@ pub(crate) struct Assembly {
     renamed: Told,
     /// Values that operators of the file read.
     read: HashSet<String>,
+    /// Operators that make a value of a name that another has.
+    hidden: Vec<String>,
     pub provenance: Provenance,
 }
 
@@ -109,6 +111,8 @@ impl Assembly {
             if !output.is_empty() && !self.defined.insert(output.clone()) {
                 self.renamed.add(|| output.clone());
                 output.clear();
+                // Whoever reads the name is given another's value.
+                self.hidden.push(name.clone());
             }
         }
         if let Some(origin) = origin {
@@ -281,7 +285,10 @@ impl Assembly {
                 }
             }
         }
-        let closing = circles::open(&mut nodes);
+        // Who lost a value reads it in the file.
+        let closing = circles::open(&mut nodes, |value| {
+            self.read.insert(value);
+        });
         self.graph.node = nodes;
         let mut listed = HashSet::new();
         let outputs = std::mem::take(&mut self.graph.output);
@@ -300,7 +307,8 @@ impl Assembly {
                 self.graph.output.push(output);
             }
         }
-        self.provenance.unread = self.unread();
+        let unread = self.unread();
+        self.provenance.unread.extend(unread.into_iter().chain(self.hidden));
         let losses = &mut self.provenance.losses;
         losses.extend(
             dangling.sentence("{} of the inputs are computed by nothing in the file and were left out: {}"),
@@ -424,6 +432,23 @@ mod tests {
         assert_eq!(graph.output.len(), 1);
         assert!(provenance.losses[0].contains("3 of the inputs"), "{:?}", provenance.losses);
         assert!(provenance.losses[1].contains("2 of the names stood twice"), "{:?}", provenance.losses);
+        assert!(provenance.unread.contains("n#1"), "its reader is given the value of the first");
+    }
+
+    #[test]
+    fn whoever_only_an_input_that_closes_a_circle_needs_is_read_in_the_file() {
+        let mut assembly = Assembly::new("g");
+        assembly.input("x", None);
+        for (name, inputs) in
+            [("a", &["x", "b"][..]), ("b", &["a"][..]), ("nobody", &["x"][..]), ("out", &["x"][..])]
+        {
+            assembly.node(node(name, inputs, &[name]), None).unwrap();
+        }
+        assembly.output("out", None);
+        let (_, provenance) = assembly.finish(&[("x", 1)]);
+        assert!(provenance.losses[0].contains("b of a"), "{:?}", provenance.losses);
+        let unread = ["a", "b", "nobody", "out"].map(|name| provenance.unread.contains(name));
+        assert_eq!(unread, [true, true, false, false]);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::proto::NodeProto;
 const MOST_SOUGHT: usize = 1_000;
 
 /// Takes from operators the inputs that close circles; of a circle, those of the operator that the file has first.
-/// Returns what was taken.
-pub(super) fn open(nodes: &mut [NodeProto]) -> Told {
+/// Returns what was taken, and hands the name of each value over.
+pub(super) fn open(nodes: &mut [NodeProto], mut note: impl FnMut(String)) -> Told {
     let mut taken = Told::default();
     let mut order = Order::of(nodes);
     let mut sought = 0;
@@ -28,6 +28,7 @@ pub(super) fn open(nodes: &mut [NodeProto]) -> Told {
                 let node = &mut nodes[at];
                 let name = std::mem::take(&mut node.input[input]);
                 taken.add(|| format!("{} of {}", shortened(&name), shortened(node.name())));
+                note(name);
                 order.forget(at, input);
             }
         }
@@ -135,10 +136,12 @@ mod tests {
     fn the_first_of_a_circle_loses_the_input_that_closes_it_and_nobody_else_anything() {
         // n0 is behind the circle of n1 and n2; n3 waits for itself.
         let mut graph = nodes(&[&["n2"], &["x", "n2"], &["n1"], &["n3", "n0"]]);
-        let taken = open(&mut graph);
+        let mut names = Vec::new();
+        let taken = open(&mut graph, |name| names.push(name));
         let inputs: Vec<&[String]> = graph.iter().map(|node| &node.input[..]).collect();
         assert_eq!(inputs, [&["n2"][..], &["x", ""], &["n1"], &["", "n0"]]);
         assert_eq!(taken.sentence("{} were taken: {}").as_deref(), Some("2 were taken: n2 of n1, n3 of n3"));
+        assert_eq!(names, ["n2", "n3"]);
     }
 
     proptest! {
@@ -150,7 +153,7 @@ mod tests {
             let mut graph: Vec<NodeProto> =
                 inputs.iter().enumerate().map(|(place, names)| node(&format!("n{place}"), names)).collect();
             let before = graph.clone();
-            let told = open(&mut graph).sentence("{} taken: {}");
+            let told = open(&mut graph, |_| {}).sentence("{} taken: {}");
             let mut order = Order::of(&graph);
             order.run();
             prop_assert!(order.first_waiting().is_none());

@@ -116,10 +116,13 @@ impl Reader {
     /// Names the layers and values of a graph, and finds what reads what.
     fn plan<'g, 'x>(&mut self, graph: &'g Graph<'x>, prefix: &str) -> Result<Plan<'g, 'x>, FormatError> {
         let mut by_id = HashMap::new();
+        // Numbers by which edges lead to another layer, or which lack an end.
+        let mut doubtful: HashSet<u64> = HashSet::new();
         let (mut names, mut values) = (Vec::new(), Vec::new());
         for (place, layer) in graph.layers.iter().enumerate() {
             if by_id.insert(layer.id, place).is_some() {
                 self.repeated_ids.add(|| layer.id.to_string());
+                doubtful.insert(layer.id);
             }
             // Within graphs of layers with long names, names of few letters are long as well.
             let words = (prefix.len() + layer.name.len()) * (1 + layer.outputs.len()) / BYTES_OF_PART;
@@ -159,9 +162,15 @@ impl Reader {
                     plan.sources.insert(to, source);
                     plan.used.insert(source);
                 }
-                None => self.unconnected.add(|| format!("{}:{} to {}:{}", from.0, from.1, to.0, to.1)),
+                None => {
+                    self.unconnected.add(|| format!("{}:{} to {}:{}", from.0, from.1, to.0, to.1));
+                    doubtful.insert(from.0);
+                }
             }
         }
+        // Somebody may read what these make.
+        let layers = graph.layers.iter().zip(&plan.values).filter(|(layer, _)| doubtful.contains(&layer.id));
+        layers.flat_map(|(_, values)| values).for_each(|value| self.assembly.reads(value));
         Ok(plan)
     }
 

@@ -156,6 +156,7 @@ fn assemble(network: &mut Network, mut nodes: Vec<Node<'_>>, file: &Bytes) -> Re
             // The node itself isn't done before it is added.
             if from.is_some_and(|from| !is_done[from] || from == place) {
                 circles.add(|| input.to_string());
+                network.assembly.reads(input);
                 *input = "".into();
             }
         }

@@ -303,6 +303,9 @@ fn nodes_may_stand_in_any_order_and_loops_are_left_out() {
     let losses = model.provenance().losses.join("\n");
     assert!(losses.contains("1 of the nodes have the name of another"), "{losses}");
     assert!(losses.contains("2 of the values lead back in loops"), "{losses}");
+    // Nobody reads them any more, and somebody does in the file.
+    assert!(["merge", "body", "next", "self"].iter().all(|name| model.is_unread(name)));
+    assert!(!["a", "b"].iter().any(|name| model.is_unread(name)));
 }
 
 #[test]

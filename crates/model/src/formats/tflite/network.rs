@@ -63,6 +63,8 @@ pub(super) struct Network<'b> {
     pub transposes: usize,
     pub states: usize,
     missing: Told,
+    /// The tensors that operators read before they were made.
+    early: Vec<usize>,
     pub(super) unfit: Told,
     twice: Told,
 }
@@ -94,6 +96,7 @@ impl<'b> Network<'b> {
             transposes: 0,
             states: 0,
             missing: Told::default(),
+            early: Vec::new(),
             unfit: Told::default(),
             twice: Told::default(),
         }
@@ -225,6 +228,7 @@ impl<'b> Network<'b> {
                 self.states += 1;
             } else {
                 self.missing.add(|| found.name.clone());
+                self.early.push(tensor);
             }
             return Ok(String::new());
         };
@@ -324,6 +328,7 @@ impl<'b> Network<'b> {
 
     /// Tells what was lost.
     pub fn tell(&mut self) {
+        std::mem::take(&mut self.early).into_iter().for_each(|tensor| self.is_read(tensor));
         let losses = &mut self.assembly.provenance.losses;
         losses.extend(
             self.missing

@@ -30,6 +30,26 @@ fn damage_is_told_and_the_layers_before_are_kept() {
 }
 
 #[test]
+fn layers_whose_edges_were_left_out_are_read_in_the_file() {
+    let mut net = Network::default();
+    let image = net.input(&[1, 4, 8, 8]);
+    let first = net.layer("ReLU", "", &[image], &[&[1, 4, 8, 8]]);
+    let _second = net.layer("ReLU", "", &[(first, 0)], &[&[1, 4, 8, 8]]);
+    let last = net.layer("ReLU", "", &[image], &[&[1, 4, 8, 8]]);
+    net.result((last, 0));
+    let text = net.text();
+    let unread = |from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        let model = load(&text.replace(from, to)).unwrap();
+        ["relu1", "relu2", "relu3"].map(|name| model.is_unread(name))
+    };
+    assert_eq!(unread("ReLU", "ReLU"), [false, false, false], "nobody reads the second");
+    let edge = "from-layer=\"1\" from-port=\"100\"";
+    assert_eq!(unread(edge, "from-layer=\"1\" from-port=\"7\""), [true, false, false]);
+    assert_eq!(unread("<layer id=\"2\"", "<layer id=\"1\""), [true, true, false]);
+}
+
+#[test]
 fn weights_that_are_missing_cut_off_or_elsewhere_are_told() {
     let mut net = Network::default();
     let image = net.input(&[1, 4, 8, 8]);

@@ -317,6 +317,16 @@ fn an_operator_that_makes_sizes_which_onnxs_convolution_does_not_read_is_known()
 }
 
 #[test]
+fn an_operator_whose_result_is_read_before_it_is_made_is_read_in_the_file() {
+    let tensors = ["x", "a", "b", "y"].map(|name| Tensor::new(name, &[1, 4]));
+    // Additions: of what comes later, and of what was there.
+    let operators =
+        [Operator::new(0, &[0, 2], &[1]), Operator::new(0, &[0, 1], &[2]), Operator::new(0, &[0, 0], &[3])];
+    let read = load(file(&model(&tensors, &operators, &[0], &[3]))).unwrap();
+    assert_eq!(["a", "b", "y"].map(|name| read.is_unread(name)), [true, true, false]);
+}
+
+#[test]
 fn one_value_that_is_packed_gets_a_further_axis_under_its_own_name() {
     let tensors = [Tensor::new("x", &[2, 3]), Tensor::new("y", &[2, 1, 3])];
     let (read, shapes) = sound(single(83, &tensors, (59, ints(&[(0, 1), (1, 1)]))));
