@@ -105,6 +105,7 @@ impl StatedTable {
             FigureTopic::Transport | FigureTopic::Link => &["size", "transit"],
             FigureTopic::Allocation => &["size", "allocations", "not released"],
             FigureTopic::PeakMemory => &["held at the peak"],
+            FigureTopic::TakenMemory => &["taken", "allocations"],
             FigureTopic::PlannedMemory => &["size"],
             FigureTopic::FrameworkCall => &["count", "host", "device"],
             FigureTopic::OperatorType | FigureTopic::HostCall => &["count", "total"],

@@ -19,6 +19,8 @@ words! {
         Allocation = "allocation",
         /// Memory of a module or operator that is held where a device holds most.
         PeakMemory = "peak-memory",
+        /// Memory that a module or operator took over the whole recording, given back or not.
+        TakenMemory = "taken-memory",
         /// Memory that a model's operators have by its plan.
         PlannedMemory = "planned-memory",
         /// Calls of a framework's operator.

@@ -13,9 +13,11 @@ pub static FORMAT: Format = Format {
     about: Some(&About {
         kind: FormatKind::Profile,
         from: "PyTorch (Kineto), msprof and torch_npu (trace_view.json, msprof_*.json), any program that writes trace events",
-        reads: "slices, flows, counters, names of threads; operators and launches in the dialects that are known",
+        reads: "slices, flows, counters, names of threads; operators and launches in the dialects that are known; of \
+                PyTorch's memory the modules and operators that took what is held at its peak",
         written_by: Some("--trace of run, import, collect; opscope export; opscope cluster export"),
-        lacks: "arguments that have no place in a trace",
+        lacks: "arguments that have no place in a trace; categories of memory (parameters, gradients, activations), which \
+                PyTorch's timelines don't have: it exports those by themselves",
         tried: Tried::RealFiles,
     }),
     is: |look| chrome::looks_like(&look.bytes),

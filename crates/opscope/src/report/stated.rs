@@ -21,6 +21,10 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
         FigureTopic::PeakMemory => {
             [word("owner of memory at its peak"), word("owners of memory at its peak")]
         }
+        FigureTopic::TakenMemory => [
+            word("owner of memory, by all that it took, given back or not,"),
+            word("owners of memory, by all that they took, given back or not,"),
+        ],
         FigureTopic::PlannedMemory => {
             [word("operator with planned memory"), word("operators with planned memory")]
         }
@@ -106,6 +110,7 @@ pub fn stated_text(trace: &Trace, top: usize, width: Option<u16>) -> String {
             FigureTopic::Link,
             FigureTopic::DataOperation,
             FigureTopic::PeakMemory,
+            FigureTopic::TakenMemory,
         ];
         trace.tasks.is_empty() || beyond_tasks.contains(&table.topic)
     };

@@ -1,4 +1,5 @@
-//! PyTorch's allocations: whose memory is held where a device holds most.
+//! PyTorch's allocations: whose memory is held where a device holds most. Marks of old versions have no addresses, by which
+//! nobody knows what was given back; of those it is told who took how much in all.
 //!
 //! The marks `[memory]` tell how many bytes an address got, or gave back as a negative number, and how many are allocated
 //! in all. Whoever was at work on the thread took them: the innermost module of the network, or range that the program
@@ -122,7 +123,7 @@ fn tell(trace: &mut Trace, device: &str, steps: &[Step<'_>]) {
         rows.push((format!("{} others", others.len()), sum));
     }
     let mut row = |subject: &str, at_peak: f64, taken: Option<f64>, allocations: Option<f64>| {
-        let topic = FigureTopic::PeakMemory;
+        let topic = if has_addresses { FigureTopic::PeakMemory } else { FigureTopic::TakenMemory };
         let about = FigureSubject { topic, source: SOURCE, step: device, subject, part: "" };
         let figures = [
             ("held at the peak", "B", Some(at_peak).filter(|_| has_addresses)),

@@ -370,6 +370,7 @@ fn memory_marks_of_old_versions_tell_who_took_memory_and_no_more() {
         .collect();
     // Without addresses it isn't known what the negative number gave back.
     assert_eq!(figures, [("aten::empty", "taken", 80.0), ("aten::empty", "allocations", 2.0)]);
+    assert_eq!(trace.figures.topic()[0], FigureTopic::TakenMemory, "a sum is no peak");
 }
 
 #[test]
