@@ -22,8 +22,8 @@ fn nouns(topic: FigureTopic) -> [&'static str; 2] {
             [word("owner of memory at its peak"), word("owners of memory at its peak")]
         }
         FigureTopic::TakenMemory => [
-            word("owner of memory, by all that it took, given back or not,"),
-            word("owners of memory, by all that they took, given back or not,"),
+            word("owner of memory taken over the whole recording"),
+            word("owners of memory taken over the whole recording"),
         ],
         FigureTopic::PlannedMemory => {
             [word("operator with planned memory"), word("operators with planned memory")]
