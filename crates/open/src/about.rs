@@ -29,6 +29,8 @@ words! {
         Model = "model",
         /// The operators that a compiler of models has.
         Library = "library",
+        /// Something that the conversion of a model left beside it.
+        Conversion = "conversion",
     }
 }
 
@@ -38,6 +40,10 @@ words! {
     pub enum Tried {
         /// Files that the programs named wrote in real use.
         RealFiles = "real files",
+        /// Whole files of TensorRT that are public, with the profile, the layers and the times of each engine.
+        EngineExplorer = "real files: the 10 samples of NVIDIA's engine explorer for TensorRT, whose sums were compared by hand on 2026-11-30",
+        /// A whole document of ncnn's that is public, and nothing of MNN's.
+        NcnnReadme = "real files of ncnn: the 8,554 networks in its benchmark/README.md, whose sums were compared by hand on 2026-11-30; untested on a real file of MNN",
         /// Parts of such files, as documentation and reports of faults show them.
         Excerpts = "published excerpts of real files; untested on a whole one",
         /// Files that were built by a layout or schema that the format's owner publishes.

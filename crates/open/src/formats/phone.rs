@@ -46,7 +46,7 @@ pub static NETWORKS: Format = Format {
         reads: "the shortest, mean and longest inference of each network; threads and loops",
         written_by: None,
         lacks: "layers, and single inferences",
-        tried: Tried::Documentation,
+        tried: Tried::NcnnReadme,
     }),
     is: |look| looks_like_networks(&look.bytes),
     reader: Reader::Bytes(|input, _, stop| Ok(read_networks(&input, stop))),

@@ -41,7 +41,7 @@ const PROFILE_ABOUT: About = About {
             times the latencies; without layers the nodes that a layer's name is made of",
     written_by: None,
     lacks: "when a layer ran and how its times varied: no timeline is drawn",
-    tried: Tried::Excerpts,
+    tried: Tried::EngineExplorer,
 };
 
 /// The format of times.
@@ -53,7 +53,7 @@ pub static TIMES: Format = Format {
         reads: "each inference with its copies, computing and enqueueing, on a timeline",
         written_by: None,
         lacks: "layers",
-        tried: Tried::Excerpts,
+        tried: Tried::EngineExplorer,
     }),
     is: |look| kind(look) == Some(Kind::Times),
     reader: Reader::Bytes(|input, path, stop| {

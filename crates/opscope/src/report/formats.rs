@@ -19,25 +19,40 @@ pub struct Listed {
     about: &'static About,
 }
 
-/// A format of which no profile and no model is made.
-const OPERATOR_LIBRARY: Listed = Listed {
-    name: "operator information library of Ascend's compiler",
-    about: &About {
-        kind: FormatKind::Library,
-        from: "CANN, for each chip (aic-*-ops-info*.json), and the files that describe operators of one's own (.ini)",
-        reads: "operators by type, the types of elements that their inputs may have, whether their sizes may be \
-                known only when they run",
-        written_by: None,
-        lacks: "formats, attributes and other fields; limits of shapes",
-        tried: Tried::Documentation,
-    },
-};
+/// Files that commands take beside a model or profile: no path is opened as one.
+static BESIDE: [(&str, About); 2] = [
+    (
+        "operator information library of Ascend's compiler",
+        About {
+            kind: FormatKind::Library,
+            from: "CANN, for each chip (aic-*-ops-info*.json), and the files that describe operators of one's own \
+                   (.ini)",
+            reads: "operators by type, the types of elements that their inputs may have, whether their sizes may be \
+                    known only when they run",
+            written_by: None,
+            lacks: "formats, attributes and other fields; limits of shapes",
+            tried: Tried::Documentation,
+        },
+    ),
+    (
+        "report of the converter on its fusion rules",
+        About {
+            kind: FormatKind::Conversion,
+            from: "ATC of CANN: fusion_result.json, today's form and that with an object for each graph",
+            reads: "how often each fusion rule's pattern was found and was applied, by kind, over all graphs",
+            written_by: None,
+            lacks: "operators and graphs that a rule was applied to; rules that are off, which the file doesn't have",
+            tried: Tried::Documentation,
+        },
+    ),
+];
 
 impl Listed {
     /// All formats, profiles first and by their names: a folder and the one above it have one line.
     pub fn all() -> Vec<Self> {
         let listed = |format: &&Format| Some(Self { name: bare(format.name), about: format.about? });
-        let mut formats: Vec<Self> = ALL.iter().filter_map(listed).chain([OPERATOR_LIBRARY]).collect();
+        let beside = BESIDE.iter().map(|(name, about)| Self { name: *name, about });
+        let mut formats: Vec<Self> = ALL.iter().filter_map(listed).chain(beside).collect();
         formats.sort_by_key(|format| (format.about.kind, format.name.to_lowercase()));
         formats.dedup_by_key(|format| format.name);
         formats
