@@ -2,7 +2,7 @@
 //! `[ - ] MobileNetV2_224.mnn  max = 8.10 ms  min = 6.98 ms  avg = 7.32 ms` of MNN's benchmark. Times are in
 //! milliseconds; no layer is told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use opscope_trace::{
     DeviceKind, ExecutionUnit, FigureSubject, FigureTopic, LossKind, Nanoseconds, ProfileFormat, Trace,
@@ -162,10 +162,12 @@ fn labels(runs: &[Run]) -> Vec<String> {
     if runs.len() < 2 {
         return vec![String::new(); runs.len()];
     }
-    let is_common =
-        |key: &str| runs.iter().all(|run| run.value(key).is_some() && run.value(key) == runs[0].value(key));
+    let is_common = |key: &&str| runs.iter().all(|run| run.value(key) == runs[0].value(key));
+    let keys: BTreeSet<&str> = runs[0].settings.iter().map(|(key, _)| key.as_str()).collect();
+    // Looked at once: a document may have thousands of runs.
+    let common: BTreeSet<&str> = keys.into_iter().filter(is_common).collect();
     let told = |run: &Run| {
-        let own = run.settings.iter().filter(|(key, _)| !is_common(key));
+        let own = run.settings.iter().filter(|(key, _)| !common.contains(key.as_str()));
         own.map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
     };
     let told: Vec<String> = runs.iter().map(told).collect();
