@@ -26,7 +26,8 @@ const MOST_FOLDERS: usize = 64;
 
 /// Formats of folders, each with those of files and folders in it that are read along, or that something tells of where
 /// they aren't. A folder's own format is always among them.
-const READ_ALONG: [(&str, &[&str]); 3] = [
+const READ_ALONG: [(&str, &[&str]); 4] = [
+    (ascend_outputs::FORMAT.name, &[ascend_raw::FORMAT.name]),
     (
         ascend_raw::FORMAT.name,
         &[
@@ -58,17 +59,26 @@ const OF_OTHERS: &str = "another profile; give it alone";
 
 /// Counts the profiles beside the one that a folder was read as. Where `stop` is wanted, some are missing.
 pub(crate) fn count(content: &mut Content, format: &Format, folder: &Path, stop: &Stop) {
-    let others = match content.files.is_empty() {
-        true => beside(format, folder, &[content.place.as_path()], &content.along, stop),
-        false => among(&mut content.files, folder, stop),
-    };
+    let places = [content.place.as_path()];
+    let mut others = folders_beside(format, folder, &places, stop);
+    match content.files.is_empty() {
+        true => others.extend(files_beside(format, folder, &places, &content.along, stop)),
+        false => others.extend(among(&mut content.files, folder, stop)),
+    }
     for other in others {
         tell(&mut content.trace, folder, &other);
     }
 }
 
-/// The profiles in a folder beside those in `places`, which are read as a format; none of those that were read `along`.
-pub(crate) fn beside(
+/// The profiles in a folder beside those in `places`, which are read as a format.
+pub(crate) fn beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> BTreeSet<PathBuf> {
+    let mut others = folders_beside(format, folder, places, stop);
+    others.extend(files_beside(format, folder, places, &[], stop));
+    others
+}
+
+/// The files among them; none of those that were read `along`.
+fn files_beside(
     format: &Format,
     folder: &Path,
     places: &[&Path],
@@ -78,28 +88,35 @@ pub(crate) fn beside(
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_default();
     let along: Vec<PathBuf> = along.iter().map(|path| absolute(path)).collect();
     let is_other = |look: &Look| {
-        is_of_another(format, look)
-            && !places.iter().any(|place| place.starts_with(&look.path))
-            && !along.contains(&absolute(&look.path))
+        let path = look.path.as_path();
+        is_of_another(format, look) && !places.contains(&path) && !along.contains(&absolute(path))
     };
-    let mut others = BTreeSet::new();
-    let levels: BTreeSet<&Path> = places.iter().flat_map(|place| levels(folder, place)).collect();
-    for level in levels {
-        others.extend(files_in(level, stop, is_other).found);
-        // A file lies beside files.
-        if places.iter().any(|place| place.is_dir()) {
-            let met =
-                |path: &PathBuf| !stop.is_wanted() && Look::met(path, stop).is_ok_and(|it| is_other(&it));
-            others.extend(folders_in(level).into_iter().take(MOST_FOLDERS).filter(met));
-        }
-    }
-    others
+    levels(folder, places).into_iter().flat_map(|level| files_in(level, stop, is_other).found).collect()
 }
 
-/// The folders from that in which a place lies up to the one that was named, or that one, if it is the place itself.
-fn levels<'p>(folder: &'p Path, place: &'p Path) -> impl Iterator<Item = &'p Path> {
-    let own = usize::from(place != folder);
-    place.ancestors().skip(own).take_while(move |level| level.starts_with(folder))
+/// The folders among them, where what was read is one: a file lies beside files.
+fn folders_beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> BTreeSet<PathBuf> {
+    let is_other = |path: &PathBuf| {
+        let holds_one = places.iter().any(|place| place.starts_with(path));
+        !holds_one
+            && !stop.is_wanted()
+            && Look::met(path, stop).is_ok_and(|look| is_of_another(format, &look))
+    };
+    if !places.iter().any(|place| place.is_dir()) {
+        return BTreeSet::new();
+    }
+    let folders =
+        levels(folder, places).into_iter().flat_map(|level| folders_in(level).into_iter().take(MOST_FOLDERS));
+    folders.filter(is_other).collect()
+}
+
+/// The folders from those in which places lie up to the one that was named, or that one, if it is a place itself.
+fn levels<'p>(folder: &'p Path, places: &[&'p Path]) -> BTreeSet<&'p Path> {
+    let of_place = |&place: &&'p Path| {
+        let own = usize::from(place != folder);
+        place.ancestors().skip(own).take_while(move |level| level.starts_with(folder))
+    };
+    places.iter().flat_map(of_place).collect()
 }
 
 /// The profiles among files of which the reader of a folder of outputs knows nothing; it is said of each.

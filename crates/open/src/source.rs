@@ -84,7 +84,7 @@ impl Source {
     /// Other profiles beside the raw directories, where those are what is read here.
     pub fn beside_raw(&self) -> Vec<PathBuf> {
         let places: Vec<&Path> = self.profiles().iter().map(|profile| profile.path.as_path()).collect();
-        let found = others::beside(&ascend_raw::FORMAT, self.path(), &places, &[], &Stop::default());
+        let found = others::beside(&ascend_raw::FORMAT, self.path(), &places, &Stop::default());
         found.into_iter().collect()
     }
 

@@ -391,10 +391,12 @@ fn no_reader_of_folders_passes_over_the_profiles_beside_what_it_reads() {
     }
     assert_eq!(Source::at(raw.path()).unwrap().beside_raw().len(), 2);
     // A folder that is one whole counts as well.
-    let launch = raw.path().join("OPPROF_1");
-    std::fs::create_dir(&launch).unwrap();
-    std::fs::write(launch.join("OpBasicInfo.csv"), OPERATOR).unwrap();
-    assert!(others_in(raw.path()).contains("OPPROF_1"));
+    for folder in [&raw, &outputs] {
+        let launch = folder.path().join("OPPROF_1");
+        std::fs::create_dir(&launch).unwrap();
+        std::fs::write(launch.join("OpBasicInfo.csv"), OPERATOR).unwrap();
+        assert!(others_in(folder.path()).contains("OPPROF_1"));
+    }
 }
 
 #[test]
