@@ -200,6 +200,20 @@ fn devices_runs_and_forms_side_by_side_are_told_apart() {
 }
 
 #[test]
+fn profiles_beside_a_raw_directory_are_told_whoever_reads_it() {
+    let place = Place::new();
+    place.done(&["sample", "prof", "-o", "runs", "--tasks", "200", "--quiet"]);
+    let layer = r#"{"name": "conv1", "timeMs": 1.0, "averageMs": 0.1, "percentage": 100.0}"#;
+    place.write("runs/layers.json", format!(r#"[{{"count": 10}}, {layer}]"#));
+    let told = place.done(&["info", "runs", "--json"]).json();
+    assert_eq!(told["losses"].to_string().matches("other-profile").count(), 1, "{told:#}");
+    for command in [&["import", "runs"][..], &["export", "summary", "runs"]] {
+        let told = place.done(command).stderr;
+        assert!(told.contains("layers.json: left out: another profile"), "{told}");
+    }
+}
+
+#[test]
 fn folders_of_a_server_s_requests_are_named_for_what_they_are() {
     let place = Place::new();
     std::fs::create_dir(place.path("output")).expect("a folder");
