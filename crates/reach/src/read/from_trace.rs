@@ -171,9 +171,9 @@ fn open(whole: &Whole) -> Result<Opened, opscope_open::OpenError> {
 /// How many collectives lack something that tells their groups apart.
 #[derive(Clone, Copy, Default)]
 struct Untold {
-    /// Those without any group.
+    /// Collectives without any group.
     groups: u64,
-    /// Those whose group has a name, and neither here nor in the profile's head a list of its members.
+    /// Collectives whose group has a name, and neither here nor in the profile's head a list of its members.
     members: u64,
 }
 
