@@ -82,7 +82,7 @@ struct Search<'s> {
     found: Vec<PathBuf>,
     /// Texts that no format knows by their beginnings, and that go on.
     texts: Vec<PathBuf>,
-    /// Those of them that no format knows by the most that is looked at either, with how many mebibytes that is.
+    /// Texts among them that no format knows by the most that is looked at either, with how many mebibytes that is.
     long_texts: Option<(u64, Vec<PathBuf>)>,
     files_left: usize,
     folders_left: usize,

@@ -733,7 +733,7 @@ fn a_long_log_above_a_table_hides_it_only_beyond_what_is_looked_at() {
     place.write("long/short.log", log.repeat(2));
     let said = place.fails(1, &["looked at the first 16 MiB", "cut off"], &["analyze", "long"]).stderr;
     assert!(said.contains("long/run.log") && !said.contains("short.log"), "{said}");
-    // What goes on for longer is known by its beginning.
+    // A log that goes on for longer is known by its beginning.
     let stacks = "main;run;conv 3\nmain;run;pool 2\n".repeat(600_000);
     fs::create_dir(place.path("stacks")).unwrap();
     place.write("stacks/out.txt", stacks);
