@@ -668,8 +668,9 @@ fn a_rank_that_is_missing_hides_nobody_in_texts_either() {
     let layout = ["--layout", "tp=1,pp=4,dp=4,ep=4", "--microbatches", "1", "--steps", "4"];
     let more = ["--devices-per-host", "4", "--fault", "host-bound=4", "--damage", "missing=7"];
     let words = [&layout[..], &more].concat();
-    let [of_texts, of_databases] =
-        ["text", "db"].map(|form| told(&place, &made_so(&place, form, "5057", form, &words)).0);
-    assert_eq!(of_databases.len(), 1, "{of_databases:?}");
-    assert_alike(&of_databases, &of_texts);
+    for form in ["text", "db"] {
+        let suspects = told(&place, &made_so(&place, form, "5057", form, &words)).0;
+        let [(name, saves)] = &suspects[..] else { panic!("{form}: {suspects:?}") };
+        assert!(name.starts_with("rank 4 ") && (4.5..5.5).contains(saves), "{form}: {suspects:?}");
+    }
 }
