@@ -20,7 +20,7 @@ const FEWEST_OF_PAIR: usize = 2;
 /// Of fewer nothing is usual.
 const FEW: usize = 8;
 
-/// How many collectives of a pair are looked at.
+/// How many collectives of a pair are looked at, and how many of its messages in either direction.
 const MOST: usize = 32;
 
 /// By how much the clock of a host may be faster than another's.
@@ -173,7 +173,9 @@ fn messages(run: &Run) -> BTreeMap<(usize, usize), Vec<Message>> {
         let is_forth = send.rank < receive.rank;
         let (first, second): (&Event, &Event) = if is_forth { (send, receive) } else { (receive, send) };
         let of_pair = messages.entry((first.rank as usize, second.rank as usize)).or_default();
-        if first.rank != second.rank && of_pair.len() < 2 * MOST {
+        // A pair's messages in one direction stand before all in the other.
+        let known = of_pair.iter().filter(|it| it.is_forth == is_forth).count();
+        if first.rank != second.rank && known < MOST {
             let time = first.end_ns().saturating_sub(zero) as f64;
             let difference = second.end_ns().saturating_sub(first.end_ns()) as f64;
             of_pair.push(Message { is_forth, time, difference });
@@ -246,4 +248,30 @@ fn differences(run: &Run, with_pairs: bool) -> BTreeMap<(usize, usize), Vec<(f64
         }
     }
     differences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::stages::{Message, run};
+
+    /// Two stages, of which first all messages go forth and then as many back, received so much later than they were sent.
+    fn exchange(count: i64, later_ns: i64) -> Run {
+        let message = |number: i64| {
+            let (from, to) = if number < count { (0, 1) } else { (1, 0) };
+            let sent_ns = 1_000_000 + number * 20_000;
+            Message { step: 0, from, to, sent_ns, received_ns: sent_ns + later_ns }
+        };
+        run(2, 2, &(0..2 * count).map(message).collect::<Vec<_>>(), false)
+    }
+
+    #[test]
+    fn messages_that_are_received_before_they_are_sent_are_seen_however_many_go_one_way_first() {
+        for count in [4, 31, 32, 63, 64, 300] {
+            let expected = BTreeSet::from([(0, 1)]);
+            assert_eq!(contrary(&exchange(count, -800_000)), expected, "{count} messages");
+            assert_eq!(contrary(&exchange(count, 5_000)), BTreeSet::new(), "{count} messages");
+        }
+        assert_eq!(contrary(&exchange(3, -800_000)), BTreeSet::new());
+    }
 }

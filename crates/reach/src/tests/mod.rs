@@ -1,6 +1,7 @@
 //! Whole examinations, against what is known of simulated clusters.
 
 mod sample;
+pub(crate) mod stages;
 
 use std::collections::BTreeSet;
 use std::path::Path;
