@@ -12,7 +12,7 @@ use opscope_columns::Column;
 use opscope_trace::NumberMap;
 
 use crate::discover::Role;
-use crate::rows::CollectiveType;
+use crate::rows::{CollectiveType, StepsOrigin};
 use crate::run::{Instance, Run};
 
 /// A member's part in a collective that wasn't recorded.
@@ -419,6 +419,12 @@ fn nearest(history: &[Ended], end: f64, arrival: f64) -> Option<Ended> {
         .min_by(|a, b| (a.end - end).abs().total_cmp(&(b.end - end).abs()))
 }
 
+/// Whether nothing tells that a rank, which is given by its number, lacks a step.
+fn has_step(run: &Run, number: u32, step: i32) -> bool {
+    let rank = run.rank_of(number).map(|rank| &run.ranks[rank]);
+    rank.is_some_and(|it| it.origin == StepsOrigin::Whole || it.steps.iter().any(|own| own.step == step))
+}
+
 /// The members of a collective whose parts weren't recorded, by their numbers; none where nothing tells who they are, or
 /// there are so many that any of them may have been the last.
 pub fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
@@ -432,10 +438,14 @@ pub fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
             (Some(peer), _) => group.member(peer),
             _ if group.unnamed > 0 => None,
             (None, [a, b]) => Some(if seen.contains(a) { *b } else { *a }),
-            // Texts don't tell it; of several that were recorded the other side would have been matched.
+            // Texts don't tell it. The part of one that was recorded would have been matched, unless it was left out.
             (None, members) => {
-                let mut unrecorded = members.iter().filter(|member| !run.is_recorded(**member));
-                unrecorded.next().filter(|_| unrecorded.next().is_none()).copied()
+                let (recorded, unrecorded): (Vec<u32>, Vec<u32>) =
+                    members.iter().partition(|member| run.is_recorded(**member));
+                match unrecorded[..] {
+                    [only] if recorded.iter().all(|member| has_step(run, *member, first.step)) => Some(only),
+                    _ => None,
+                }
             }
         };
         return other.filter(|other| !seen.contains(other)).into_iter().collect();
@@ -443,4 +453,44 @@ pub fn missing(run: &Run, instance: &Instance) -> Vec<u32> {
     let missing = group.ranks.iter().copied().filter(|rank| seen.binary_search(rank).is_err());
     let missing: Vec<u32> = missing.take(MOST_MISSING + 1).collect();
     if missing.len() > MOST_MISSING { Vec::new() } else { missing }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::matching;
+    use crate::tests::stages::{Message, run};
+
+    /// The number of the sender of each message whose other side is missing, its step, and who is taken for that side.
+    fn unmatched(run: &Run) -> Vec<(u32, i32, Vec<u32>)> {
+        let lacking = run.instances.iter().filter(|it| !it.is_complete());
+        let of = |instance: &Instance| {
+            let part = run.first_of(instance);
+            (run.ranks[part.rank as usize].number, part.step, missing(run, instance))
+        };
+        let mut found: Vec<_> = lacking.map(of).collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_stage_that_was_not_recorded_stands_for_the_other_side_only_in_steps_that_all_others_have() {
+        let messages = (0..9).map(|number: i32| {
+            let (step, from) = (number / 3, (number % 3) as u32);
+            let sent_ns = i64::from(number + 1) * 10_000;
+            Message { step, from, to: from + 1, sent_ns, received_ns: sent_ns + 500 }
+        });
+        let messages: Vec<Message> = messages.collect();
+        let mut run = run(4, 3, &messages, true);
+        let to_last: Vec<(u32, i32, Vec<u32>)> = (0..3).map(|step| (2, step, vec![3])).collect();
+        assert_eq!(unmatched(&run), to_last);
+        run.leave_out(&BTreeSet::from([(1, 1)]));
+        matching::tie(&mut run);
+        // The first and the third stage exchanged something with the second in that step, which nobody else has.
+        let untold: [(u32, i32, Vec<u32>); 5] =
+            [(0, 1, vec![]), (2, 0, vec![3]), (2, 1, vec![]), (2, 1, vec![]), (2, 2, vec![3])];
+        assert_eq!(unmatched(&run), untold);
+    }
 }
