@@ -22,10 +22,11 @@ use super::whole::{
 pub struct SetTable {
     /// Its name.
     pub name: &'static str,
-    /// Its columns. A file of an earlier program may lack some of them, whose values are missing then.
+    /// Its columns. A file of an earlier program may lack some of them, whose values are missing then, unless the table is
+    /// one over all ranks: it counts as not there until it is made anew.
     pub schema: TypePtr,
     /// Its files, each of which has the length that it was written with. None where the table is one over all ranks
-    /// and some are still missing.
+    /// and some are still missing, or an earlier program made it.
     pub files: Vec<PathBuf>,
     absence: Absence,
 }

@@ -1,7 +1,7 @@
 //! Files of a run that no manifest names: of an importer that was stopped between the names of its files and that of
 //! its manifest, of a part whose manifest somebody deleted to import it anew, or of tables over all ranks that were
-//! made before others came in. Readers of manifests don't see them, but engines that read all files of a folder would
-//! count their rows.
+//! made before others came in, or by an earlier program. Readers of manifests don't see them, but engines that read
+//! all files of a folder would count their rows.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -44,7 +44,8 @@ pub(crate) mod whole;
 
 use std::path::{Path, PathBuf};
 
-/// The version of the tables. Columns are only added within one; readers refuse a higher one.
+/// The version of the tables. Columns are only added within one; readers refuse a higher one. Questions must do without
+/// those that were added to tables of ranks; tables over all ranks are made anew with them.
 pub const SCHEMA: u32 = 1;
 
 /// The ranks of a block.
@@ -161,7 +162,7 @@ pub enum SetError {
         /// The set.
         path: PathBuf,
     },
-    /// A table over all ranks isn't there, or was made before others came in.
+    /// A table over all ranks isn't there, or was made before others came in, or by an earlier program.
     #[error(
         "table {table} is made once all ranks are in the set, and there is none of those that are in it now; opscope \
          cluster import of the rest, or without --shard, makes it"

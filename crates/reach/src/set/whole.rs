@@ -237,7 +237,7 @@ table! {
 pub struct WholeManifest {
     schema: u32,
     program: String,
-    /// The fingerprint of the parts that they follow from.
+    /// The fingerprint of the parts that they follow from, and of the version in which they do.
     parts: String,
     /// The files.
     pub files: Vec<PartFile>,
@@ -245,6 +245,17 @@ pub struct WholeManifest {
 
 /// The name of their manifest.
 pub(super) const FILE: &str = "whole.json";
+
+/// The version of these tables, which changes with their columns and with the meaning of these. Unlike tables of ranks, those
+/// of an earlier one are made anew: nothing but the ranks' own tables is needed for it.
+const VERSION: u32 = 2;
+
+/// The fingerprint of all parts of a run, and of how the tables over all ranks follow from them.
+fn print_of_tables(parts: &[Manifest]) -> Fingerprint {
+    let mut print = print_of(parts);
+    print.add(&VERSION.to_le_bytes());
+    print
+}
 
 /// The fingerprint of all parts of a run.
 fn print_of(parts: &[Manifest]) -> Fingerprint {
@@ -262,9 +273,9 @@ fn written(folder: &Path) -> Option<WholeManifest> {
 }
 
 /// The manifest of the tables over all ranks in a folder of manifests; `None` if there are none, or they are of other
-/// parts than these.
+/// parts than these, or of an earlier program's columns.
 pub fn of_parts(folder: &Path, parts: &[Manifest]) -> Option<WholeManifest> {
-    written(folder).filter(|it| it.schema <= SCHEMA && it.parts == print_of(parts).text())
+    written(folder).filter(|it| it.schema <= SCHEMA && it.parts == print_of_tables(parts).text())
 }
 
 /// The note that nothing in the parts can be compared, so that there are no tables over all ranks.
@@ -281,7 +292,7 @@ const INCOMPARABLE_FILE: &str = "incomparable.json";
 /// The reason for which there are no tables over all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absence {
-    /// Ranks are missing, or came in since the tables were made.
+    /// Ranks are missing, or came in since the tables were made; or an earlier program made them.
     #[default]
     Waiting,
     /// Nothing in the ranks can be compared.
@@ -319,7 +330,8 @@ fn note_incomparable(folder: &Path, parts: Fingerprint) -> Result<(), SetError> 
     manifest::write_json(&folder.join(INCOMPARABLE_FILE), &note)
 }
 
-/// The manifest of the tables over all ranks; `None` if there are none, or parts came in since.
+/// The manifest of the tables over all ranks; `None` if there are none, parts came in since, or an earlier program made
+/// them.
 pub fn find(set: &Set) -> Option<WholeManifest> {
     of_parts(&manifest::folder(&set.path, &set.run), &set.parts)
 }
@@ -334,11 +346,12 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<bool, Rea
         return Ok(false);
     }
     let are_damaged = found.is_some();
-    let print = print_of(&set.parts);
+    let print = print_of_tables(&set.parts);
+    let compared = print_of(&set.parts);
     let (path, run, known) = (set.path.clone(), set.run.clone(), set.losses.clone());
     let findings = match examine_profiles(&Profiles::Set(set), stop, progress) {
         Err(error @ ReachError::NothingMatched { .. }) => {
-            note_incomparable(&manifest::folder(&path, &run), print)?;
+            note_incomparable(&manifest::folder(&path, &run), compared)?;
             return Err(error);
         }
         findings => findings?,
@@ -355,7 +368,7 @@ pub fn write(set: Set, stop: &Stop, progress: &Progress<'_>) -> Result<bool, Rea
     let folder = manifest::folder(&path, &run);
     let _held = lock_commits(&folder)?;
     // Parts that came in meanwhile make these tables those of a part of the run; who brought them writes the others.
-    if print_of(&Set::open(&path, Some(&run))?.parts).text() != print.text() {
+    if print_of_tables(&Set::open(&path, Some(&run))?.parts).text() != print.text() {
         return Ok(false);
     }
     let before = written(&folder);

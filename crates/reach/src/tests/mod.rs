@@ -9,10 +9,14 @@ use std::path::Path;
 use sample::{Cluster, Faults, RANKS};
 use tempfile::TempDir;
 
+use crate::set::manifest::Fingerprint;
 use crate::set::table::Row;
 use crate::set::tables::{LinkLine, StepLine};
 use crate::set::whole::{AccountLine, ArrivalLine, InstanceLine};
-use crate::{Cause, Findings, LossReason, ReachError, Who, arrivals, chain, examine};
+use crate::{
+    Cause, Dialect, Findings, LossReason, Query, ReachError, RunTables, SetError, Who, arrivals, chain,
+    examine,
+};
 
 fn examined(folder: &Path) -> Findings {
     examine(&[folder.to_owned()], &Default::default(), &|_| {}).unwrap()
@@ -408,6 +412,41 @@ fn tables_of_fewer_ranks_never_take_the_place_of_those_of_all() {
     assert_eq!(tables(), of_all);
     let opened = crate::set::open::Set::open(&set, None).unwrap();
     assert!(crate::set::whole::find(&opened).is_some());
+}
+
+#[test]
+fn tables_over_all_ranks_with_the_columns_of_an_earlier_program_are_asked_by_nobody_and_made_anew() {
+    let folder = TempDir::new().unwrap();
+    let (ranks, set) = (folder.path().join("ranks"), folder.path().join("set"));
+    Cluster::new(1, Faults::default()).write(&ranks, 0..RANKS, None);
+    imported(&ranks, &set);
+    let file = set.join("_manifest/run=run/whole.json");
+    let now: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let expected = rows::<AccountLine>(&set).len();
+    assert!(expected > 0);
+    // Its fingerprint is of the parts alone.
+    let mut print = Fingerprint::default();
+    print.add(crate::set::manifest::program().as_bytes());
+    for part in &crate::Set::open(&set, None).unwrap().parts {
+        print.add(format!("{:?}", (part.keep, &part.ranks)).as_bytes());
+    }
+    let mut earlier = now.clone();
+    earlier["parts"] = print.text().into();
+    std::fs::write(&file, earlier.to_string()).unwrap();
+    let tables = crate::Set::open(&set, None).unwrap().tables().unwrap();
+    for table in tables.iter().filter(|it| ["accounts", "instances"].contains(&it.name)) {
+        assert!(table.files.is_empty() && matches!(table.absent(), SetError::NotWhole { .. }));
+    }
+    let questions = RunTables::of(&crate::Set::open(&set, None).unwrap()).unwrap();
+    for name in ["links", "experts", "uneven", "instances", "comm", "waits"] {
+        let asked = Query::named(name).unwrap().for_run(Dialect::DuckDb, &questions);
+        assert!(matches!(asked, Err(SetError::NotWhole { .. })), "{name}: {asked:?}");
+    }
+    imported(&ranks, &set);
+    let anew: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(anew, now);
+    assert_eq!(rows::<AccountLine>(&set).len(), expected);
+    assert_eq!(std::fs::read_dir(set.join("accounts/run=run")).unwrap().count(), 1);
 }
 
 #[test]
