@@ -27,7 +27,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use read::{ReadError, dialect, looks_like, read, read_with};
+pub use read::{ReadError, dialect, looks_like, loss_of_end, read, read_with};
 pub(crate) use write::into_file;
 pub use write::{WriteError, Written, write, write_file, write_within};
 pub(crate) use write::{other_data, process_number, thread_number};

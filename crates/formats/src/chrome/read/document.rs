@@ -1,7 +1,9 @@
 //! The outside of a Chrome trace: a bare list of events, or an object with the list and more.
 
+use opscope_trace::LossKind;
+
 use super::chunk::Chunk;
-use super::parts::{BETWEEN_EVENTS, Division, read_events};
+use super::parts::{BETWEEN_EVENTS, Division, guess_boundary, read_events};
 use super::text::Raw;
 use crate::json::{JsonError, Scanned, Scanner};
 use crate::reading::Stop;
@@ -88,14 +90,93 @@ pub(crate) enum End {
 impl Document<'_> {
     /// How the text of the document ends, whose reading ended with an error.
     pub fn end(&self, text: &[u8], error: &JsonError) -> End {
-        // An object has more than a bracket to come.
-        let is_list = Scanner::new(text).peek() == Some(b'[');
+        End::of(text, error, Scanner::new(text).peek() == Some(b'['))
+    }
+}
+
+impl End {
+    /// How a text ends whose reading ended with an error, a bare list or an object.
+    fn of(text: &[u8], error: &JsonError, is_list: bool) -> Self {
         match error.expected {
-            BETWEEN_EVENTS if is_list && error.found.is_none() => End::BetweenEvents,
-            _ if is_cut(text, error) => End::Cut,
-            _ => End::Damaged,
+            // An object has more than a bracket to come.
+            BETWEEN_EVENTS if is_list && error.found.is_none() => Self::BetweenEvents,
+            _ if is_cut(text, error) => Self::Cut,
+            _ => Self::Damaged,
         }
     }
+
+    /// The loss that it is.
+    pub fn loss(self) -> LossKind {
+        match self {
+            // Writers that stream may leave the bracket out, and a program that was killed does.
+            Self::BetweenEvents => LossKind::OpenEventList,
+            Self::Cut => LossKind::CutEventList,
+            Self::Damaged => LossKind::DamagedEventList,
+        }
+    }
+}
+
+/// The loss that a Chrome trace ends before its list of events does, as its first and its last bytes tell it without the
+/// rest, of `length` in all: [`LossKind::OpenEventList`] or [`LossKind::CutEventList`], as reading it counts it. `None` if it is
+/// whole as far as they tell, or no Chrome trace.
+///
+/// `tail` should have room for some events. The first that begins in it is guessed as parts of the list are; from there on
+/// it is read to its end.
+pub fn loss_of_end(head: &[u8], tail: &[u8], length: u64) -> Option<LossKind> {
+    if tail.len() as u64 >= length {
+        let document = Document::read(tail, Division::default(), &Stop::default());
+        let loss = document.end(tail, document.failure.as_ref()?).loss();
+        return match loss {
+            LossKind::DamagedEventList => None,
+            // Without any event nothing was open.
+            _ if document.events() == 0 => Some(LossKind::CutEventList),
+            loss => Some(loss),
+        };
+    }
+    let is_list = match Scanner::new(head).peek() {
+        Some(b'[') => true,
+        Some(b'{') => false,
+        _ => return None,
+    };
+    let mut from = 0;
+    while let Some(start) = guess_boundary(tail, from, tail.len()) {
+        let mut scanner = Scanner::starting_at(tail, start);
+        let Err(error) = read_to_end(&mut scanner, is_list) else { return None };
+        let end = End::of(tail, &error, is_list);
+        if end != End::Damaged {
+            return Some(end.loss());
+        }
+        // Objects in arguments and text in strings look like events as well.
+        from = error.offset.max(start + 1);
+    }
+    let last = tail.iter().rfind(|byte| !byte.is_ascii_whitespace());
+    let is_closed = last == Some(if is_list { &b']' } else { &b'}' });
+    (!is_closed).then_some(LossKind::CutEventList)
+}
+
+/// Reads over all from an event to the end of the text, whose list of events is bare or in an object.
+fn read_to_end(scanner: &mut Scanner<'_>, is_list: bool) -> Scanned<()> {
+    while !scanner.takes(b']') {
+        if scanner.peek().is_none() {
+            return Err(scanner.wrong(BETWEEN_EVENTS));
+        }
+        scanner.skip()?;
+        if !scanner.takes(b',') && scanner.peek() != Some(b']') {
+            return Err(scanner.wrong(BETWEEN_EVENTS));
+        }
+    }
+    // Members of the object may follow.
+    while !is_list && !scanner.takes(b'}') {
+        if !scanner.takes(b',') {
+            return Err(scanner.wrong("',' or '}'"));
+        }
+        scanner.raw_string("a name in quotes")?;
+        if !scanner.takes(b':') {
+            return Err(scanner.wrong("':' after the name"));
+        }
+        scanner.skip()?;
+    }
+    scanner.end()
 }
 
 /// Whether an error means only that the text stops too early.

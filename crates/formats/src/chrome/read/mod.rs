@@ -50,7 +50,6 @@ use crate::json::JsonError;
 use crate::reading::{Blocks, Row, Stop, WALL_CLOCK, decimal};
 use builder::{Builder, ChunkNames, Item};
 use dialect::{AboutFile, Dialect, DialectReader, Plain};
-use document::End;
 use lanes::Lanes;
 use own::Own;
 use parts::Division;
@@ -61,7 +60,7 @@ pub(crate) use chunk::{
     ArrowEnd, Chunk, ChunkLane, CounterKey, DetailsId, Head, Metadata, Slice, Text, Value,
 };
 pub(crate) use document::Document;
-pub use document::looks_like;
+pub use document::{looks_like, loss_of_end};
 pub(crate) use problems::Problems;
 
 /// Bytes that are no Chrome trace.
@@ -114,13 +113,7 @@ fn read_divided(
     }
     let mut trace = make_trace(&mut document, vendors, stop).ok_or(ReadError::Stopped)?;
     if let Some(error) = &document.failure {
-        let kind = match document.end(bytes, error) {
-            // Writers that stream may leave the bracket out, and a program that was killed does.
-            End::BetweenEvents => LossKind::OpenEventList,
-            End::Cut => LossKind::CutEventList,
-            End::Damaged => LossKind::DamagedEventList,
-        };
-        trace.count_loss(kind, 1, &error.to_string());
+        trace.count_loss(document.end(bytes, error).loss(), 1, &error.to_string());
     }
     Ok(trace)
 }

@@ -120,7 +120,7 @@ pub(super) fn read_events<'a>(text: &'a [u8], start: usize, division: Division, 
 }
 
 /// The first object from `begin` on that follows another one behind a comma.
-fn guess_boundary(text: &[u8], begin: usize, end: usize) -> Option<usize> {
+pub(super) fn guess_boundary(text: &[u8], begin: usize, end: usize) -> Option<usize> {
     let before = |at: usize| text[..at].iter().rposition(|byte| !byte.is_ascii_whitespace());
     let mut at = begin;
     loop {

@@ -1,11 +1,13 @@
 //! Files that are cut off, damaged, or made to mislead.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::chrome::loss_of_end;
 use crate::reading::Stop;
 use crate::testing::spelled_out;
 
@@ -89,6 +91,50 @@ fn a_list_without_its_bracket_loses_no_event_but_says_so() {
     // A comma behind the last event is common and harmless.
     let trace = read(format!("[{event},\n{{}}, ]").as_bytes()).unwrap();
     assert_eq!((trace.tasks.len(), losses(&trace).len()), (1, 0));
+}
+
+/// The loss that a text is cut, as reading it tells; none where it is whole.
+fn loss_of_cut(text: &[u8]) -> Option<LossKind> {
+    match read(text) {
+        Ok(trace) => {
+            let kinds = [LossKind::OpenEventList, LossKind::CutEventList];
+            kinds.into_iter().find(|kind| trace.losses.kind().contains(kind))
+        }
+        Err(_) => Some(LossKind::CutEventList),
+    }
+}
+
+#[test]
+fn the_last_bytes_of_a_file_tell_that_it_is_cut_as_reading_all_of_it_does() {
+    let object = sample();
+    let (_, list) = object.split_once("\"traceEvents\": ").unwrap();
+    let (list, _) = list.split_once(", \"after\"").unwrap();
+    for text in [object.as_str(), list] {
+        let mut found = BTreeSet::new();
+        for end in text.len() - 1500..=text.len() {
+            let cut = &text.as_bytes()[..end];
+            let loss = loss_of_end(&cut[..40], &cut[end - 1000..], end as u64);
+            assert_eq!(loss, loss_of_cut(cut), "{}", &text[end - 100..end]);
+            found.insert(format!("{loss:?}"));
+        }
+        assert_eq!(found.len(), if text.starts_with('[') { 3 } else { 2 }, "{found:?}");
+    }
+}
+
+#[test]
+fn the_bytes_of_a_short_file_tell_that_it_is_cut_as_reading_it_does() {
+    let event = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"a":[{}]}}"#;
+    let object = format!("{{\"traceEvents\": [{event},\n{event} ] ,\n \"other\":{{\"a\":[1]}}}}\n");
+    for text in [format!("[{event}, {event}\n]\n"), object] {
+        for end in 0..=text.len() {
+            let cut = &text.as_bytes()[..end];
+            assert_eq!(loss_of_end(cut, cut, end as u64), loss_of_cut(cut), "{}", &text[..end]);
+        }
+    }
+    for other in ["[1, 2", "SQLite format 3", "{\"a\": x}"] {
+        let loss = loss_of_end(other.as_bytes(), other.as_bytes(), other.len() as u64);
+        assert_eq!(loss.is_some(), other.starts_with('['), "{other}");
+    }
 }
 
 #[test]
