@@ -479,6 +479,43 @@ fn a_damaged_timeline_beside_texts_is_told_where_reasons_are_looked_for_in_it() 
 }
 
 #[test]
+fn a_timeline_beside_texts_is_told_to_be_cut_as_its_reader_does() {
+    let place = Place::new();
+    let folder = sample(&place, "8", "text", &["--fault", "none"]);
+    let timeline = file_of(&place, &folder, 5, "trace_view.json");
+    let whole = std::fs::read_to_string(&timeline).unwrap();
+    let list = whole.trim_end();
+    let events = list.strip_suffix(']').unwrap();
+    let but_one = &list[..list.rfind("},{").unwrap() + 1];
+    let in_object = |list: &str| format!("{{\"traceEvents\": {list}");
+    let cases = [
+        (format!("{list}\n"), None),
+        (events.to_owned(), Some("open_list")),
+        (format!("{but_one},\n"), Some("open_list")),
+        (format!("{but_one},{{\"name\":"), Some("damaged")),
+        (events[..events.len() - 1].to_owned(), Some("damaged")),
+        (in_object(&format!("{list} }}\n")), None),
+        (in_object(&format!("{list},\n\"other\":{{\"a\":[1, 2]}}}}")), None),
+        (in_object(&format!("{list},\n\"other\":{{\"a\":[1, 2]}}")), Some("damaged")),
+        (in_object(list), Some("damaged")),
+        (in_object(events), Some("damaged")),
+        (in_object(but_one), Some("damaged")),
+    ];
+    for (number, (text, expected)) in cases.iter().enumerate() {
+        std::fs::write(&timeline, text).unwrap();
+        let answer = place.done(&["cluster", &folder, "--json"]).json();
+        // All of it is read by who imports the rank.
+        let set = format!("set-{number}");
+        place.done(&["cluster", "import", &folder, "-o", &set]);
+        let of_set = place.done(&["cluster", &set, "--json"]).json();
+        let of_folder = losses_of(&answer, 5);
+        let kinds: Vec<&str> = of_folder.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, Vec::from_iter(*expected), "{number}: {:#}", answer["losses"]);
+        assert_eq!(losses_of(&of_set, 5), of_folder, "{number}: {:#}", of_set["losses"]);
+    }
+}
+
+#[test]
 fn a_database_that_is_cut_to_its_first_pages_is_told() {
     let place = Place::new();
     let folder = sample(&place, "8", "db", &["--fault", "none"]);

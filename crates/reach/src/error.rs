@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use opscope_trace::LossKind;
+
 /// The reasons for which there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
@@ -141,6 +143,8 @@ fn nothing_matched(ranks: &usize, advice: &Advice, why: &str) -> String {
 pub enum LossReason {
     /// A file is cut or damaged: what could be read of it is used.
     Damaged,
+    /// A timeline's list of events isn't closed behind its last one.
+    OpenList,
     /// A rank has no tasks and no collectives.
     Empty,
     /// A rank has no collectives, which others have.
@@ -228,7 +232,8 @@ impl LossReason {
             | Self::StepOfFew
             | Self::LostOperators
             | Self::UnknownComputing => "lost",
-            Self::Contradiction
+            Self::OpenList
+            | Self::Contradiction
             | Self::InventedRank
             | Self::Shifted
             | Self::OwnClock
@@ -251,8 +256,9 @@ impl LossReason {
     }
 
     /// All kinds.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::Damaged,
+        Self::OpenList,
         Self::Empty,
         Self::NoCollectives,
         Self::Double,
@@ -292,6 +298,7 @@ impl LossReason {
     pub fn name(self) -> &'static str {
         match self {
             Self::Damaged => "damaged",
+            Self::OpenList => "open_list",
             Self::Empty => "empty",
             Self::NoCollectives => "no_collectives",
             Self::Double => "double",
@@ -337,6 +344,7 @@ impl LossReason {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Damaged => "cut or damaged; what could be read of it is used",
+            Self::OpenList => LossKind::OpenEventList.sentence(),
             Self::Empty => "nothing in it",
             Self::NoCollectives => {
                 "no collectives, which others have; where its time goes isn't known, and others may have waited for it"

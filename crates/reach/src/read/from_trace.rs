@@ -32,16 +32,11 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     let is_beside = outputs.whole.is_none();
     let timeline = outputs.timeline.as_ref().filter(|_| recording.collectives.is_empty());
     // A timeline that is read for suspects alone is told to be cut all the same, whoever is one.
-    if let Some(unread) = outputs.timeline.as_ref().filter(|_| timeline.is_none() && is_beside)
-        && is_cut(&unread.path)
-    {
-        let source = unread.path.display().to_string();
-        let loss = Loss::new(Some(collection.rank), source, LossReason::Damaged, 1);
-        losses.push(loss.because(LossKind::CutEventList.sentence()));
-    }
+    let unread = outputs.timeline.as_ref().filter(|_| timeline.is_none() && is_beside);
+    losses.extend(unread.and_then(|it| Some(of_end(collection.rank, it, loss_of_end(&it.path)?, 1))));
     if let Some(whole) = outputs.whole.as_ref().or(timeline) {
         room::within(whole, || {
-            let Some(opened) = open_telling(collection.rank, whole, losses) else { return };
+            let Some(opened) = open_telling(collection.rank, whole, None, losses) else { return };
             let rank = OfDevice::new(&opened.trace, whole);
             let untold = match is_beside {
                 true => rank.add_collectives(recording),
@@ -59,32 +54,41 @@ pub fn read(collection: &Collection, recording: &mut Recording, losses: &mut Vec
     }
 }
 
-/// Whether a timeline ends before its list of events does, which its last letter tells: that of the vendor's profiler is
-/// a list, or an object that holds one. What can't be read isn't cut.
-fn is_cut(path: &Path) -> bool {
-    /// More blanks than anybody leaves at either end.
-    const BYTES: u64 = 64;
-    let ends = || -> std::io::Result<[Option<u8>; 2]> {
+/// The loss that a timeline ends before its list of events does, as its ends tell it. None is of what can't be read.
+fn loss_of_end(path: &Path) -> Option<LossKind> {
+    /// More blanks than anybody leaves at the begin.
+    const HEAD: u64 = 64;
+    /// Room for some dozens of events.
+    const TAIL: u64 = 32 << 10;
+    let found = || -> std::io::Result<Option<LossKind>> {
         let mut file = opscope_files::open_plain(path)?;
-        let (mut begin, mut end) = (Vec::new(), Vec::new());
-        (&mut file).take(BYTES).read_to_end(&mut begin)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
-        file.take(BYTES).read_to_end(&mut end)?;
-        let first = begin.iter().find(|letter| !letter.is_ascii_whitespace()).copied();
-        let last = end.iter().rfind(|letter| !letter.is_ascii_whitespace()).copied();
-        Ok([first, last])
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        (&mut file).take(HEAD).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        file.take(TAIL).read_to_end(&mut tail)?;
+        Ok(opscope_formats::chrome::loss_of_end(&head, &tail, length))
     };
-    match ends() {
-        Ok([None, _]) => true,
-        Ok([Some(b'['), last]) => last != Some(b']'),
-        Ok([Some(b'{'), last]) => last != Some(b'}'),
-        _ => false,
+    found().unwrap_or_default()
+}
+
+/// Whether a loss is that a list of events isn't whole at its end.
+fn is_of_end(kind: LossKind) -> bool {
+    matches!(kind, LossKind::OpenEventList | LossKind::CutEventList)
+}
+
+/// A loss of a rank's: its timeline ends before the list of events does.
+fn of_end(rank: u32, whole: &Whole, kind: LossKind, count: u64) -> Loss {
+    let loss = |reason| Loss::new(Some(rank), whole.path.display().to_string(), reason, count);
+    match kind {
+        LossKind::OpenEventList => loss(LossReason::OpenList),
+        kind => loss(LossReason::Damaged).because(kind.sentence()),
     }
 }
 
-/// Opens a profile, and says what of it is lost; none if it can't be opened at all.
-fn open_telling(rank: u32, whole: &Whole, losses: &mut Vec<Loss>) -> Option<Opened> {
+/// Opens a profile, and says what of it is lost, but for how its list of events ends where that is `known`; none if it
+/// can't be opened at all.
+fn open_telling(rank: u32, whole: &Whole, known: Option<LossKind>, losses: &mut Vec<Loss>) -> Option<Opened> {
     let mut lose = |count, why: String| {
         if count > 0 {
             let source = whole.path.display().to_string();
@@ -94,14 +98,20 @@ fn open_telling(rank: u32, whole: &Whole, losses: &mut Vec<Loss>) -> Option<Open
     let opened = match open(whole) {
         Ok(opened) => opened,
         Err(error) => {
-            lose(1, error.to_string());
+            // A file that is cut before its first event can't be opened.
+            if known != Some(LossKind::CutEventList) {
+                lose(1, error.to_string());
+            }
             return None;
         }
     };
-    let lost = || opened.trace.losses.iter().filter(|(_, loss)| loss.kind.severity() == Severity::Lost);
-    let first = lost().next().map_or(String::new(), |(_, loss)| loss.kind.sentence().to_owned());
-    let count = lost().fold(0, |sum: u64, (_, loss)| sum.saturating_add(loss.count));
+    let all = || opened.trace.losses.iter().map(|(_, loss)| (loss.kind, loss.count));
+    let lost = || all().filter(|(kind, _)| kind.severity() == Severity::Lost && !is_of_end(*kind));
+    let first = lost().next().map_or(String::new(), |(kind, _)| kind.sentence().to_owned());
+    let count = lost().fold(0, |sum: u64, (_, count)| sum.saturating_add(count));
     lose(count, first);
+    let ends = all().filter(|(kind, _)| is_of_end(*kind) && Some(*kind) != known);
+    losses.extend(ends.map(|(kind, count)| of_end(rank, whole, kind, count)));
     Some(opened)
 }
 
@@ -118,11 +128,8 @@ pub fn host_of(collection: &Collection, work: &mut dyn Work, losses: &mut Vec<Lo
     let Some(whole) = &collection.outputs.timeline else { return launches };
     room::within(whole, || {
         // That it is cut is told when the rank is read.
-        let opened = match is_cut(&whole.path) {
-            true => open(whole).ok(),
-            false => open_telling(collection.rank, whole, losses),
-        };
-        let Some(opened) = opened else { return };
+        let known = loss_of_end(&whole.path);
+        let Some(opened) = open_telling(collection.rank, whole, known, losses) else { return };
         let rank = OfDevice::new(&opened.trace, whole);
         work.tells_copies();
         for (task, unit, start, end) in rank.tasks() {

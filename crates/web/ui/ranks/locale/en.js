@@ -231,6 +231,7 @@ export const en = {
   loss_no_host: "tells no host; counts as a host of its own, with its own clock",
   loss_host_above: "tells no host; the folder above is taken for it",
   loss_ungrouped: "collectives whose group isn't told, as older versions of PyTorch do not; left out of the matching",
+  loss_open_list: "open or cut off: the list of events isn't closed, so it may not be whole",
   loss_named_groups: "collectives whose groups are known by name and size alone; ranks of other groups of that name and size count as members",
   loss_step_of_few: "steps that fewer than half of the ranks recorded; left out",
   loss_lacks_steps: "lacks steps that others have; its costs are those of the steps that it has",

@@ -231,6 +231,7 @@ export const zh = {
   loss_no_host: "没有主机名；当作单独一台主机，有自己的时钟",
   loss_host_above: "未说明主机；以上级目录为主机",
   loss_ungrouped: "未写明所属通信域的集合通信（PyTorch 的旧版本不写明）；不参与匹配",
+  loss_open_list: "未结束或截断：事件列表没有结尾，可能不完整",
   loss_named_groups: "仅由名称和大小得知通信域的集合通信；其他同名同大小通信域的 rank 也算作成员",
   loss_step_of_few: "只有不到一半 rank 记录的 step；不计入",
   loss_lacks_steps: "缺少其他 rank 有的 step；该 rank 的代价按其已有的 step 计",
