@@ -1,6 +1,6 @@
 //! Operators that a cheaper form could replace, and casts there and back, as far as a profile alone tells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -31,9 +31,9 @@ struct Fact {
     instead: String,
     #[serde(default)]
     rewrite: Option<String>,
-    /// Whether the model tells if the form fits: of operators that it has, the rules about graphs speak.
+    /// The type of the model's nodes of which a rule about graphs tells whether the form fits.
     #[serde(default)]
-    is_told_by_model: bool,
+    told_of_nodes: Option<String>,
     /// Where the fact comes from.
     #[serde(rename = "source")]
     _source: String,
@@ -44,12 +44,23 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     toml::from_str(include_str!("../rules/cheaper.toml")).unwrap_or(Facts { operator: Vec::new() })
 });
 
-/// The fact about a kind of operator on the cores; on the AI CPU others hold.
-fn fact_of(subject: &Subject<'_>, kind: &Kind<'_>) -> Option<usize> {
+/// The fact about a kind of operator on the cores; on the AI CPU others hold. None of an operator that is one of the
+/// nodes of which a rule about graphs tells.
+fn fact_of(subject: &Subject<'_>, told: &HashSet<(&str, &str)>, kind: &Kind<'_>) -> Option<usize> {
     let is_on_cores = kind.unit != ExecutionUnit::AiCpu;
-    let is_in_model = || subject.is_of_this_model() && !subject.executions.nodes_of(kind.name).is_empty();
     let place = FACTS.operator.iter().position(|fact| is_on_cores && is_of(kind.op_type, &fact.types))?;
-    (!FACTS.operator[place].is_told_by_model || !is_in_model()).then_some(place)
+    let Some(node_type) = FACTS.operator[place].told_of_nodes.as_deref() else { return Some(place) };
+    let mut nodes = subject.executions.nodes_of(kind.name).into_iter();
+    (!nodes.any(|node| told.contains(&(node, node_type)))).then_some(place)
+}
+
+/// The names and types of the model's nodes of which rules about graphs tell, if the profile is of that model.
+fn told_nodes<'a>(subject: &Subject<'a>) -> HashSet<(&'a str, &'a str)> {
+    let model = subject.model.filter(|_| subject.is_of_this_model());
+    let nodes = model.into_iter().flat_map(|model| model.graph().nodes());
+    let is_told =
+        |op_type: &str| FACTS.operator.iter().any(|fact| fact.told_of_nodes.as_deref() == Some(op_type));
+    nodes.map(|node| (node.name, node.op_type)).filter(|(_, op_type)| is_told(op_type)).collect()
 }
 
 fn missing() -> Outcome {
@@ -61,7 +72,8 @@ fn cheaper_forms(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if subject.kernels.is_empty() {
         return missing();
     }
-    let facts = subject.kernels.by_kind(|kind| fact_of(subject, kind));
+    let told = told_nodes(subject);
+    let facts = subject.kernels.by_kind(|kind| fact_of(subject, &told, kind));
     let mut of_facts: BTreeMap<usize, (f64, Claims)> = BTreeMap::new();
     if facts.any(Option::is_some) {
         for kernel in &subject.kernels {

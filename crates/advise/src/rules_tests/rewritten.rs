@@ -63,6 +63,22 @@ fn a_power_is_told_by_the_model_that_has_it_and_else_by_the_profile() {
 }
 
 #[test]
+fn a_power_of_caffes_that_no_rule_about_graphs_knows_is_told_by_the_profile() {
+    let found = |parameters: &str| {
+        let network = format!(
+            "input: 'x' input_shape {{ dim: 1 dim: 3 dim: 16 dim: 16 }}
+             layer {{ name: 'p' type: 'Power' bottom: 'x' top: 'y' power_param {{ {parameters} }} }}"
+        );
+        let model = Model::from_any_bytes(network.into_bytes().into()).unwrap();
+        let profile = Profile::new(&[("p", "Power", AI, 500, &[]), ("relu", "ReLU", AI, 500, &[])]);
+        let case = Case { model: Some(model), shape: Some(vec![1, 3, 16, 16]), ..of(profile) };
+        ["G04", "A44"].map(|id| case.finds(id))
+    };
+    assert_eq!(found("power: 2"), [true, false]);
+    assert_eq!(found("power: 2 scale: 0.5 shift: 1"), [false, true]);
+}
+
+#[test]
 fn a_normalisation_that_the_rewrite_leaves_alone_is_no_finding() {
     let norm = |attribute: &str| {
         let norm = format!("BatchNormalization a,S:16,B:16,M:16,V:16 {attribute} -> y");
