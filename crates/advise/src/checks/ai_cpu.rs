@@ -28,6 +28,8 @@ pub struct Why {
     pub rewrite: Option<String>,
     /// The rule that tells it, whatever the operator.
     told_by: ToldBy,
+    /// Whether it holds whatever the types of the data are, so that no library of operators says more.
+    is_certain: bool,
 }
 
 /// The rule that tells a reason: each reason has one, so that an operator gets one replacement.
@@ -143,12 +145,17 @@ fn why(trace: &Trace, row: &Operator, target: Target, facts: &Facts) -> Why {
                 .to_owned(),
         rewrite: None,
         told_by: ToldBy::Operator,
+        is_certain: false,
     }
 }
 
 /// The reason with what the library of the chip's compiler says of the operator. Its words are those that profiles
-/// have for types.
+/// have for types. That it has the operator proves nothing: which types go together, and with which outputs, is for each
+/// of its kernels to say.
 fn with_library(why: Why, trace: &Trace, row: &Operator, library: &OperatorLibrary) -> Why {
+    if why.is_certain {
+        return why;
+    }
     let types: BTreeSet<DataType> =
         row.inputs().map(|input| trace.tensors.data_type()[input.index()]).collect();
     let said = match library.operators.get(trace.strings.get(row.op_type)) {
@@ -164,9 +171,12 @@ fn with_library(why: Why, trace: &Trace, row: &Operator, library: &OperatorLibra
             } else if row.dynamic == Some(true) && !known.is_dynamic {
                 "; the operator information library lists it only for sizes that are known beforehand"
                     .to_owned()
+            } else if why.told_by != ToldBy::Operator {
+                String::new()
+            } else if has.is_empty() {
+                "; the operator information library lists it".to_owned()
             } else {
-                "; the operator information library lists it, so a limit of shapes, formats or attributes remains"
-                    .to_owned()
+                format!("; for inputs of {has} the operator information library lists it")
             }
         }
     };
@@ -203,6 +213,7 @@ fn why_by_types(trace: &Trace, row: &Operator, fact: Option<&Fact>) -> Option<Wh
         instead: own.map_or(instead, |fact| fact.instead.clone()),
         rewrite: own.map_or(Some("G11".to_owned()), |fact| fact.rewrite.clone()),
         told_by,
+        is_certain: false,
     })
 }
 
@@ -213,6 +224,7 @@ impl Fact {
             instead: self.instead.clone(),
             rewrite: self.rewrite.clone(),
             told_by: ToldBy::Operator,
+            is_certain: self.always,
         }
     }
 }
@@ -237,7 +249,7 @@ fn why_on_board(op_type: &str, facts: &Facts) -> Why {
     let instead = known.map_or(otherwise.to_owned(), |known| {
         format!("Put {} in its place, and keep it only if the board measures it faster", known.instead)
     });
-    Why { because, instead, rewrite: None, told_by: ToldBy::Operator }
+    Why { because, instead, rewrite: None, told_by: ToldBy::Operator, is_certain: false }
 }
 
 /// The 64-bit integers that an operator computes with. A single number, such as how many are wanted, is
@@ -372,6 +384,12 @@ mod tests {
 
     /// Why an operator with inputs of these types and shapes is on the AI CPU.
     fn because(op_type: &str, inputs: &[(DataType, &[i64])]) -> String {
+        let (trace, row) = operator(op_type, inputs);
+        why(&trace, &row, Target::Cann310, &FACTS).because
+    }
+
+    /// An operator with inputs of these types and shapes.
+    fn operator(op_type: &str, inputs: &[(DataType, &[i64])]) -> (Trace, Operator) {
         let mut trace = Trace::new();
         let mut first = None;
         for (data_type, shape) in inputs {
@@ -386,7 +404,43 @@ mod tests {
             input_count: inputs.len() as u32,
             ..Operator::new(op_type, op_type)
         };
-        why(&trace, &row, Target::Cann310, &FACTS).because
+        (trace, row)
+    }
+
+    #[test]
+    fn a_library_says_no_more_than_it_proves_and_nothing_where_the_reason_is_certain() {
+        use DataType::{Float16, Float32, Int64};
+        let library = OperatorLibrary::of(
+            "[Cast]\ninput0.name=x\ninput0.dtype=float16,float\n[Mul]\ninput0.name=x\n\
+             input0.dtype=float16,int64\n[NonZero]\ninput0.name=x\ninput0.dtype=float16\n\
+             [GatherV2]\ninput0.name=x\n",
+        );
+        let library = library.unwrap();
+        let data: &[i64] = &[1_000];
+        for (op_type, data_type, said) in [
+            ("Cast", Float16, "; for inputs of float, float16 the operator information library lists it"),
+            ("GatherV2", Float16, "; the operator information library lists it"),
+            ("Gather", Float16, "; the operator information library has no such operator"),
+            (
+                "Mul",
+                Float32,
+                "; the operator information library lists it with float16, int64, not with float32 as here",
+            ),
+            // The reason is the type, and kernels for other inputs of it prove nothing.
+            ("Mul", Int64, ""),
+            ("NonZero", Float16, ""),
+            ("NonZero", Float32, ""),
+            ("Where", Float16, ""),
+        ] {
+            let (trace, row) = operator(op_type, &[(data_type, data)]);
+            let before = why(&trace, &row, Target::Cann310, &FACTS);
+            let told = with_library(before.clone(), &trace, &row, &library);
+            assert_eq!(
+                told,
+                Why { because: before.because.clone() + said, ..before },
+                "{op_type} of {data_type}"
+            );
+        }
     }
 
     #[test]
