@@ -100,16 +100,17 @@ fn without_repetition(subject: &Subject<'_>, findings: &mut Vec<Finding>) {
 fn leave_out(finding: &mut Finding, subject: &Subject<'_>, other: &Finding) {
     let named: HashSet<(&str, &str)> =
         other.evidence.iter().map(|item| (&*item.name, &*item.op_type)).collect();
-    // A rule about the model names a place by one of its nodes, and lists all that it changes.
+    // A rule about the model names a place by one of its nodes, and lists all that it changes: up to all nodes of it.
+    let changed: HashSet<&str> = other.changes.iter().map(String::as_str).collect();
     let is_changed = |name: &str| {
         let nodes = subject.executions.nodes_of(name);
-        !nodes.is_empty() && nodes.iter().all(|node| other.changes.iter().any(|changed| changed == node))
+        !nodes.is_empty() && nodes.iter().all(|node| changed.contains(node))
     };
     finding.evidence.retain(|item| {
         let is_named = named.contains(&(&*item.name, &*item.op_type));
-        !is_named && (other.changes.is_empty() || !is_changed(&item.name))
+        !is_named && (changed.is_empty() || !is_changed(&item.name))
     });
-    finding.changes.retain(|name| !other.changes.contains(name));
+    finding.changes.retain(|name| !changed.contains(&**name));
     if finding.evidence.is_empty() {
         finding.note = None;
     }
