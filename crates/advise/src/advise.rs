@@ -100,7 +100,7 @@ fn without_repetition(subject: &Subject<'_>, findings: &mut Vec<Finding>) {
 fn leave_out(finding: &mut Finding, subject: &Subject<'_>, other: &Finding) {
     let named: HashSet<(&str, &str)> =
         other.evidence.iter().map(|item| (&*item.name, &*item.op_type)).collect();
-    // A rule about the model names a place by one of its nodes, and lists all that it changes: up to all nodes of it.
+    // A rule about the model names a place by one of its nodes, and lists all that it changes, be it every node.
     let changed: HashSet<&str> = other.changes.iter().map(String::as_str).collect();
     let is_changed = |name: &str| {
         let nodes = subject.executions.nodes_of(name);

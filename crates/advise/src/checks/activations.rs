@@ -13,6 +13,7 @@ use crate::kernels::{Kernel, Kind};
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
+use crate::target::Target;
 
 pub(super) const CHECKS: &[(&str, Check)] = &[("G05", mish)];
 
@@ -82,6 +83,9 @@ impl Part {
         if let Some(stated) = stated {
             return (Self::of_kind(&stated), false);
         }
+        if subject.target == Target::Svp && is_named_product(kind) {
+            return (Self::Product, true);
+        }
         // The name of one that several nodes were made into tells one of them only.
         let nodes = if subject.executions.is_itself(kind.executed) {
             trace.names.get(row.origins)
@@ -123,10 +127,19 @@ fn stated_kind(attributes: &str) -> Option<Cow<'static, str>> {
     Some(Cow::Owned(kind_of_word(stated).into_owned()))
 }
 
+/// Whether any word of a name tells that an operator is a product. Boards have one type for all elementwise operators,
+/// and their networks were named by hand as often as not.
+fn is_named_product(kind: &Kind<'_>) -> bool {
+    let mut words = kind.name.split(|letter: char| !letter.is_ascii_alphabetic());
+    kind.op_type == "Eltwise" && words.any(|word| kind_of_word(word) == "mul")
+}
+
 /// The kind of operator that a name tells: within its scope it begins with a type, behind which a number or a separator
-/// stands, or nothing.
+/// stands, or nothing. Scopes end with a slash or a dot, and a dot may stand before a number as well.
 fn kind_in_name(name: &str) -> Option<Cow<'_, str>> {
-    let own = name.rsplit('/').next().unwrap_or(name);
+    let within = name.rsplit('/').next().unwrap_or(name);
+    let is_word = |part: &&str| part.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let own = within.rsplit('.').find(is_word).unwrap_or(within);
     let end = own.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(own.len());
     let (word, behind) = own.split_at(end);
     let is_parted =

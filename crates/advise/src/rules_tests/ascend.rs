@@ -487,6 +487,9 @@ fn a_product_of_a_board_is_known_by_its_name() {
         )
     };
     assert!(mish("Mul_0").found("G05")[0].note.as_ref().unwrap().contains("by names where types"));
+    for named in ["conv4_mul", "block.act.Mul_3", "act/my_product", "Multiply.2"] {
+        assert!(mish(named).finds("G05"), "{named}");
+    }
     for other in ["Add_0", "MatMul_0", "Multi_0", "eltwise"] {
         assert!(!mish(other).finds("G05"), "{other}");
     }

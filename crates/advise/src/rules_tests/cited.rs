@@ -100,15 +100,24 @@ fn names_tell_mish_where_types_leave_it_open_and_the_finding_says_so() {
         ("Mul4", "ElementWise"),
     ];
     assert!(note(named_mish(&shared)).contains(told));
+    let scoped = [
+        ("block.conv.Conv_1", "Eltwise"),
+        ("block.act.Softplus", "Activation"),
+        ("/act.2/Tanh.1", "Activation"),
+        ("block.act.Mul_3", "ElementWise"),
+    ];
+    assert!(note(named_mish(&scoped)).contains(told));
     let own = [("a", "Convolution"), ("Relu_1", "Softplus"), ("Relu_2", "Tanh"), ("Relu_3", "Mul")];
     assert!(!note(named_mish(&own)).contains(told), "types tell");
     for (place, name, op_type) in [
         (1, "Softplus_2", "Conv"),
         (1, "Softplusish_2", "Eltwise"),
         (1, "my_Softplus_2", "Eltwise"),
+        (1, "Softplus.act", "Eltwise"),
         (1, "Softplus层", "Eltwise"),
         (2, "Tanhshrink_3", "Activation"),
         (3, "MatMul_4", "ElementWise"),
+        (3, "conv4_mul", "Eltwise"),
     ] {
         let mut rows = shared;
         rows[place] = (name, op_type);
