@@ -8,7 +8,8 @@ use opscope_trace::{ExecutionUnit, IterationId, Nanoseconds, TensorId, Trace};
 use super::declared::changed_layouts;
 use super::sequences::is_trans_data;
 use crate::claim::Claims;
-use crate::kernels::Kernel;
+use crate::executed::Executed;
+use crate::kernels::{ByKind, Kernel};
 use crate::outcome::{Cause, Causes, Outcome};
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
@@ -52,8 +53,8 @@ fn conversions(subject: &Subject<'_>, rule: &Rule) -> Outcome {
     if !is_conversion.any(|is_one| *is_one) {
         return Outcome::Silent;
     }
-    let ends = ends(subject);
-    let (mut between, mut at_ends) = (Claims::default(), Claims::default());
+    let is_at_end = at_ends(subject, &is_conversion);
+    let [mut between, mut at_ends, mut anywhere] = [(); 3].map(|()| Claims::default());
     let (mut time, mut named) = (0.0, BTreeSet::new());
     for (place, kernel) in subject.kernels.iter().enumerate() {
         if !is_conversion.of(kernel) {
@@ -62,8 +63,11 @@ fn conversions(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         time += kernel.time;
         named.insert(kernel.executed);
         let sides = sides(subject, trace, place);
-        let is_at_end = ends.get(&kernel.iteration).is_some_and(|ends| ends.contains(&kernel.start));
-        let claims = if is_at_end { &mut at_ends } else { &mut between };
+        let claims = match is_at_end.get(&kernel.executed) {
+            Some(true) => &mut at_ends,
+            Some(false) => &mut between,
+            None => &mut anywhere,
+        };
         claims.claim(subject, kernel, Conversion { layouts: changed_layouts(subject, kernel), sides }, 1.0);
     }
     let all = subject.total.0 as f64 * subject.iterations as f64;
@@ -86,19 +90,42 @@ fn conversions(subject: &Subject<'_>, rule: &Rule) -> Outcome {
         title: Some("layouts converted between operators".to_owned()),
         ..Cause::default()
     };
-    Causes { causes: vec![between, at_ends], done: 0 }.outcome()
+    // Without iterations, nothing tells where the model begins and ends.
+    let anywhere = Cause {
+        claims: anywhere,
+        title: Some("layouts converted between operators or at the ends of the model".to_owned()),
+        ..Cause::default()
+    };
+    Causes { causes: vec![between, at_ends, anywhere], done: 0 }.outcome()
 }
 
-/// When the first and the last operator of each iteration began: a conversion there is of what the model is given or
-/// gives.
-fn ends(subject: &Subject<'_>) -> BTreeMap<Option<IterationId>, [Nanoseconds; 2]> {
-    let mut ends: BTreeMap<Option<IterationId>, [Nanoseconds; 2]> = BTreeMap::new();
-    for kernel in &subject.kernels {
-        let [first, last] = ends.entry(kernel.iteration).or_insert([kernel.start; 2]);
-        *first = (*first).min(kernel.start);
-        *last = (*last).max(kernel.start);
+/// Whether each conversion is of what the model is given or gives, of those that ran in iterations: in one of them, each
+/// time that it ran, nothing but conversions and casts ran before it, or behind it. Where that is so once, it waits for no
+/// operator, or none for it, whatever ran beside it in the other iterations.
+fn at_ends(subject: &Subject<'_>, is_conversion: &ByKind<bool>) -> BTreeMap<Executed, bool> {
+    let passes_on = subject
+        .kernels
+        .by_kind(|kind| is_trans_data(kind.op_type) || kind.op_type.eq_ignore_ascii_case("Cast"));
+    let in_iterations = || {
+        let kernels = subject.kernels.iter().enumerate();
+        // The place decides between those of one time.
+        kernels.filter_map(|(place, kernel)| Some((kernel.iteration?, (kernel.start, place), kernel)))
+    };
+    let mut others: BTreeMap<IterationId, [(Nanoseconds, usize); 2]> = BTreeMap::new();
+    for (iteration, at, _) in in_iterations().filter(|(.., kernel)| !*passes_on.of(kernel)) {
+        let [first, last] = others.entry(iteration).or_insert([at; 2]);
+        (*first, *last) = ((*first).min(at), (*last).max(at));
     }
-    ends
+    let mut by_iteration: BTreeMap<(Executed, IterationId), bool> = BTreeMap::new();
+    for (iteration, at, kernel) in in_iterations().filter(|(.., kernel)| *is_conversion.of(kernel)) {
+        let is_at_end = others.get(&iteration).is_none_or(|[first, last]| at < *first || at > *last);
+        *by_iteration.entry((kernel.executed, iteration)).or_insert(true) &= is_at_end;
+    }
+    let mut at_ends: BTreeMap<Executed, bool> = BTreeMap::new();
+    for ((executed, _), is_at_end) in by_iteration {
+        *at_ends.entry(executed).or_default() |= is_at_end;
+    }
+    at_ends
 }
 
 /// The nearest operators before and behind a conversion that give and take a tensor like its own.

@@ -346,6 +346,69 @@ fn two_inferences(rows: &[(usize, &str, &str, i64, i64)]) -> Case {
     of(profile)
 }
 
+/// The conversions of layout that are told at the ends of the model, between its operators, and where nobody knows.
+fn told_conversions(case: &Case) -> [Vec<String>; 3] {
+    let found = case.found("A01");
+    let titles = [
+        "layouts converted at the ends of the model",
+        "layouts converted between operators",
+        "layouts converted between operators or at the ends of the model",
+    ];
+    assert!(found.iter().all(|finding| titles.contains(&&*finding.rule.title)), "{found:?}");
+    titles.map(|title| {
+        let told = found.iter().filter(|finding| finding.rule.title == title);
+        let mut names: Vec<String> =
+            told.flat_map(|finding| &finding.evidence).map(|item| item.name.clone()).collect();
+        names.sort();
+        names
+    })
+}
+
+#[test]
+fn conversions_of_each_input_and_output_are_at_the_ends_of_the_model_with_casts_and_without() {
+    let rows = [
+        ("to16", "Cast", AI, 10, &[][..]),
+        ("a", "TransData", AI, 10, &[]),
+        ("b", "TransData", AI, 10, &[]),
+        ("conv", "Conv2D", AI, 10, &[]),
+        ("t", "TransData", AI, 10, &[]),
+        ("mul", "Mul", AI, 10, &[]),
+        ("y", "TransData", AI, 10, &[]),
+        ("to32", "Cast", AI, 10, &[]),
+        ("z", "TransData", AI, 10, &[]),
+    ];
+    let profile = || Profile::new(&rows);
+    let expected: [&[&str]; 3] = [&["a", "b", "y", "z"], &["t"], &[]];
+    assert_eq!(told_conversions(&of(profile().iterations(&[90]))), expected);
+    let expected: [&[&str]; 3] = [&[], &[], &["a", "b", "t", "y", "z"]];
+    assert_eq!(told_conversions(&of(profile())), expected, "nothing tells where the model begins");
+}
+
+#[test]
+fn a_conversion_that_runs_beside_other_operators_in_some_inferences_is_told_once() {
+    let case = two_inferences(&[
+        (0, "in", "TransData", 0, 10),
+        (0, "conv", "Conv2D", 10, 10),
+        (0, "t", "TransData", 20, 10),
+        (0, "mul", "Mul", 30, 10),
+        (1, "conv", "Conv2D", 110, 10),
+        (1, "in", "TransData", 115, 10),
+        (1, "t", "TransData", 125, 10),
+        (1, "mul", "Mul", 135, 10),
+    ]);
+    let expected: [&[&str]; 3] = [&["in"], &["t"], &[]];
+    assert_eq!(told_conversions(&case), expected);
+    // One name for all of them.
+    let case = two_inferences(&[
+        (0, "TransData", "TransData", 0, 10),
+        (0, "conv", "Conv2D", 10, 10),
+        (0, "TransData", "TransData", 20, 10),
+        (0, "mul", "Mul", 30, 10),
+    ]);
+    let expected: [&[&str]; 3] = [&[], &["TransData"], &[]];
+    assert_eq!(told_conversions(&case), expected);
+}
+
 #[test]
 fn a_wait_counts_only_where_nothing_ran_within_the_same_inference() {
     let case = two_inferences(&[

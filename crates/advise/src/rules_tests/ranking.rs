@@ -220,7 +220,8 @@ fn an_operator_on_the_ai_cpu_gets_one_reason_with_one_replacement_the_same_as_wh
 fn conversions_of_layout_are_told_with_their_neighbours_and_by_one_rule() {
     let row = |name, op_type| (name, op_type, AI, 10, &[][..]);
     let ops = [row("in", "TransData"), row("conv", "Conv2D"), row("t", "TransData"), row("mul", "Mul")];
-    let mut profile = Profile::new(&ops).tensors_like_inputs(&[(DataType::Float16, &[1, 16, 8, 8])]);
+    let tensor = (DataType::Float16, &[1, 16, 8, 8][..]);
+    let mut profile = Profile::new(&ops).tensors_like_inputs(&[tensor]).iterations(&[40]);
     let trace = &mut profile.trace;
     let [device, plain] = ["NC1HWC0", "NCHW"].map(|layout| Some(trace.strings.intern(layout)));
     // Each takes and gives these layouts.
