@@ -40,6 +40,14 @@ fn the_inputs_of_the_repository_are_those_that_are_made_today() {
 }
 
 #[test]
+fn the_documented_number_of_targets_is_that_of_all_and_the_program() {
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md");
+    let text = std::fs::read_to_string(text).expect("a readable file");
+    let number = format!("`fuzz.rs`: {} targets", TARGETS.len() + 1);
+    assert!(text.contains(&number), "docs/reliability.md doesn't say '{number}'");
+}
+
+#[test]
 fn every_target_makes_something_of_an_input_of_the_repository() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let is_answered = |path: &PathBuf, run: fn(&[u8], &mut Trail)| {

@@ -1,5 +1,7 @@
 //! The profiles that lie beside the one that a folder is read as. Whoever names a folder may mean all that is in it, so
-//! none is passed over in silence: they are looked for here, in one place for the readers of all folders.
+//! they are looked for here, in one place for the readers of all folders: the first files of it, and the first folders
+//! that are one whole. Where there are more, that is told. Folders that are known by the content of their files alone, as
+//! those of TensorRT and OpenVINO are, aren't looked into.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,54 +62,95 @@ const OF_OTHERS: &str = "another profile; give it alone";
 /// Counts the profiles beside the one that a folder was read as. Where `stop` is wanted, some are missing.
 pub(crate) fn count(content: &mut Content, format: &Format, folder: &Path, stop: &Stop) {
     let places = [content.place.as_path()];
-    let mut others = folders_beside(format, folder, &places, stop);
+    let mut others = Others::default();
+    others.look_at_folders(format, folder, &places, stop);
     match content.files.is_empty() {
-        true => others.extend(files_beside(format, folder, &places, &content.along, stop)),
-        false => others.extend(among(&mut content.files, folder, stop)),
+        true => others.look_at_files(format, folder, &places, &content.along, stop),
+        false => others.look_among(&mut content.files, folder, stop),
     }
-    for other in others {
-        tell(&mut content.trace, folder, &other);
+    for profile in &others.profiles {
+        tell(&mut content.trace, folder, profile);
+    }
+    for unseen in &others.unseen {
+        content.trace.count_loss(LossKind::UnseenBeside, 1, &unseen.display().to_string());
     }
 }
 
 /// The profiles in a folder beside those in `places`, which are read as a format.
-pub(crate) fn beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> BTreeSet<PathBuf> {
-    let mut others = folders_beside(format, folder, places, stop);
-    others.extend(files_beside(format, folder, places, &[], stop));
+pub(crate) fn beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> Others {
+    let mut others = Others::default();
+    others.look_at_folders(format, folder, places, stop);
+    others.look_at_files(format, folder, places, &[], stop);
     others
 }
 
-/// The files among them; none of those that were read `along`.
-fn files_beside(
-    format: &Format,
-    folder: &Path,
-    places: &[&Path],
-    along: &[PathBuf],
-    stop: &Stop,
-) -> BTreeSet<PathBuf> {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_default();
-    let along: Vec<PathBuf> = along.iter().map(|path| absolute(path)).collect();
-    let is_other = |look: &Look| {
-        let path = look.path.as_path();
-        is_of_another(format, look) && !places.contains(&path) && !along.contains(&absolute(path))
-    };
-    levels(folder, places).into_iter().flat_map(|level| files_in(level, stop, is_other).found).collect()
+/// The profiles beside others, and the folders in which there may be more.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    pub profiles: BTreeSet<PathBuf>,
+    /// Folders that have more files or folders than are looked at.
+    pub unseen: BTreeSet<PathBuf>,
 }
 
-/// The folders among them, where what was read is one: a file lies beside files.
-fn folders_beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> BTreeSet<PathBuf> {
-    let is_other = |path: &PathBuf| {
-        let holds_one = places.iter().any(|place| place.starts_with(path));
-        !holds_one
-            && !stop.is_wanted()
-            && Look::met(path, stop).is_ok_and(|look| is_of_another(format, &look))
-    };
-    if !places.iter().any(|place| place.is_dir()) {
-        return BTreeSet::new();
+impl Others {
+    /// Takes in the files that are profiles; none of those that were read `along`.
+    fn look_at_files(
+        &mut self,
+        format: &Format,
+        folder: &Path,
+        places: &[&Path],
+        along: &[PathBuf],
+        stop: &Stop,
+    ) {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_default();
+        let along: Vec<PathBuf> = along.iter().map(|path| absolute(path)).collect();
+        let is_other = |look: &Look| {
+            let path = look.path.as_path();
+            is_of_another(format, look) && !places.contains(&path) && !along.contains(&absolute(path))
+        };
+        for level in levels(folder, places) {
+            let files = files_in(level, stop, is_other);
+            self.profiles.extend(files.found);
+            if !files.is_all {
+                self.unseen.insert(level.to_owned());
+            }
+        }
     }
-    let folders =
-        levels(folder, places).into_iter().flat_map(|level| folders_in(level).into_iter().take(MOST_FOLDERS));
-    folders.filter(is_other).collect()
+
+    /// Takes in the folders that are profiles.
+    fn look_at_folders(&mut self, format: &Format, folder: &Path, places: &[&Path], stop: &Stop) {
+        let is_other = |path: &PathBuf| {
+            let holds_one = places.iter().any(|place| place.starts_with(path));
+            !holds_one
+                && !stop.is_wanted()
+                && Look::met(path, stop).is_ok_and(|look| is_of_another(format, &look))
+        };
+        for level in levels(folder, places) {
+            let folders = folders_in(level);
+            if folders.len() > MOST_FOLDERS {
+                self.unseen.insert(level.to_owned());
+            }
+            self.profiles.extend(folders.into_iter().take(MOST_FOLDERS).filter(is_other));
+        }
+    }
+
+    /// Takes in the profiles among files of which the reader of a folder of outputs knows nothing; it is said of each.
+    fn look_among(&mut self, files: &mut [SeenFile], folder: &Path, stop: &Stop) {
+        let unknown = files.iter_mut().filter(|file| file.fate == FileFate::NotUnderstood);
+        for (number, file) in unknown.enumerate() {
+            if number == MOST_FILES {
+                self.unseen.insert(folder.to_owned());
+                break;
+            }
+            let path = folder.join(&file.name);
+            let is_plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            let is_other = |look: Look| is_of_another(&ascend_outputs::FORMAT, &look);
+            if is_plain && !stop.is_wanted() && Look::met(&path, stop).is_ok_and(is_other) {
+                file.fate = FileFate::Failed(OF_OTHERS.to_owned());
+                self.profiles.insert(path);
+            }
+        }
+    }
 }
 
 /// The folders from those in which places lie up to the one that was named, or that one, if it is a place itself.
@@ -117,22 +160,6 @@ fn levels<'p>(folder: &'p Path, places: &[&'p Path]) -> BTreeSet<&'p Path> {
         place.ancestors().skip(own).take_while(move |level| level.starts_with(folder))
     };
     places.iter().flat_map(of_place).collect()
-}
-
-/// The profiles among files of which the reader of a folder of outputs knows nothing; it is said of each.
-fn among(files: &mut [SeenFile], folder: &Path, stop: &Stop) -> BTreeSet<PathBuf> {
-    let unknown = files.iter_mut().filter(|file| file.fate == FileFate::NotUnderstood).take(MOST_FILES);
-    let mut others = BTreeSet::new();
-    for file in unknown {
-        let path = folder.join(&file.name);
-        let is_plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        let is_other = |look: Look| is_of_another(&ascend_outputs::FORMAT, &look);
-        if is_plain && !stop.is_wanted() && Look::met(&path, stop).is_ok_and(is_other) {
-            file.fate = FileFate::Failed(OF_OTHERS.to_owned());
-            others.insert(path);
-        }
-    }
-    others
 }
 
 /// Whether there is a profile of another kind than those which are read along with a format, and that opscope didn't

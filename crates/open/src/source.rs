@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use opscope_cann::read::SeenFile;
 use opscope_cann::{Found, Profile};
 use opscope_svp::{Exports, Job};
-use opscope_trace::Trace;
+use opscope_trace::{LossKind, Trace};
 
 use crate::format::{Content, Format, Reader, read_file};
 use crate::formats::{ALL, ascend_raw, board, onnx_model, other_models, perf};
@@ -81,11 +81,13 @@ impl Source {
         self.look.raw().iter().flat_map(|found| &found.unusable).map(ToString::to_string).collect()
     }
 
-    /// Other profiles beside the raw directories, where those are what is read here.
-    pub fn beside_raw(&self) -> Vec<PathBuf> {
+    /// Other profiles beside the raw directories, where those are what is read here, and folders that have more than is
+    /// looked at for them, each with the kind of loss that tells it. Where `stop` is wanted, some are missing.
+    pub fn beside_raw(&self, stop: &Stop) -> Vec<(LossKind, PathBuf)> {
         let places: Vec<&Path> = self.profiles().iter().map(|profile| profile.path.as_path()).collect();
-        let found = others::beside(&ascend_raw::FORMAT, self.path(), &places, &Stop::default());
-        found.into_iter().collect()
+        let others = others::beside(&ascend_raw::FORMAT, self.path(), &places, stop);
+        let profiles = others.profiles.into_iter().map(|path| (LossKind::OtherProfile, path));
+        profiles.chain(others.unseen.into_iter().map(|path| (LossKind::UnseenBeside, path))).collect()
     }
 
     /// The raw directories of Ascend at or below the path, whatever else it is, and those that can't be used.

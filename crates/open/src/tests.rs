@@ -389,7 +389,7 @@ fn no_reader_of_folders_passes_over_the_profiles_beside_what_it_reads() {
         let is_unknown = opened.losses.kind().contains(&LossKind::FileNotUnderstood);
         assert!(!is_unknown, "{}: one of them is said to be a file of no known kind", format.name);
     }
-    assert_eq!(Source::at(raw.path()).unwrap().beside_raw().len(), 2);
+    assert_eq!(Source::at(raw.path()).unwrap().beside_raw(&Stop::default()).len(), 2);
     // A folder that is one whole counts as well.
     for folder in [&raw, &outputs] {
         let launch = folder.path().join("OPPROF_1");
@@ -397,6 +397,37 @@ fn no_reader_of_folders_passes_over_the_profiles_beside_what_it_reads() {
         std::fs::write(launch.join("OpBasicInfo.csv"), OPERATOR).unwrap();
         assert!(others_in(folder.path()).contains("OPPROF_1"));
     }
+    // The same where files of the folder were read.
+    let engine = tempfile::tempdir().unwrap();
+    std::fs::write(engine.path().join("profile.json"), LAYERS).unwrap();
+    for folder in [&run, &logs, &engine] {
+        let served = folder.path().join("served");
+        std::fs::create_dir(&served).unwrap();
+        std::fs::write(served.join("request.csv"), REQUESTS).unwrap();
+        assert!(others_in(folder.path()).contains("served"));
+    }
+}
+
+#[test]
+fn a_folder_with_more_than_is_looked_at_for_other_profiles_is_told() {
+    let unseen = |folder: &Path| {
+        let opened = open(folder).unwrap();
+        let told = opened.losses.iter().filter(|(_, loss)| loss.kind == LossKind::UnseenBeside);
+        told.map(|(_, loss)| PathBuf::from(opened.strings.get(loss.detail))).collect::<Vec<_>>()
+    };
+    let [servers, many_files] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for folder in [&servers, &many_files] {
+        std::fs::write(folder.path().join("host.xplane.pb"), b"\x0a\x0b\x12\x09/host:CPU").unwrap();
+    }
+    (0..64).for_each(|number| std::fs::create_dir(servers.path().join(number.to_string())).unwrap());
+    (1..256).for_each(|number| {
+        std::fs::write(many_files.path().join(format!("{number}.txt")), "of no profile").unwrap();
+    });
+    assert!(unseen(servers.path()).is_empty() && unseen(many_files.path()).is_empty());
+    std::fs::create_dir(servers.path().join("64")).unwrap();
+    std::fs::write(many_files.path().join("256.txt"), "of no profile").unwrap();
+    assert_eq!(unseen(servers.path()), [servers.path()]);
+    assert_eq!(unseen(many_files.path()), [many_files.path()]);
 }
 
 #[test]

@@ -178,6 +178,8 @@ loss_kinds! {
                 "cut off: the last line has no end, so its last cell may be a part of what it should be";
             OtherProfile = "other-profile", Doubted, File,
                 "left out: another profile beside the one that was read";
+            UnseenBeside = "unseen-beside", Remark, File,
+                "not looked at for other profiles: some of the many files or folders beside the one that was read";
             PlacelessOnTimeline = "placeless-on-timeline", Remark, Record,
                 "left out when the timeline was written: rows for which timelines have no place";
             ImpossibleIteration = "impossible-iteration", Lost, Iteration,

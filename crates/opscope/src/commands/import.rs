@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use opscope_open::{Format, Source, formats};
+use opscope_open::{Format, Source, Stop, formats};
 use opscope_say::say;
 
 use super::import_raw;
@@ -82,7 +82,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
         None => {
             if !source.profiles().is_empty() {
                 let Arguments { profile, output, answer, files, .. } = arguments;
-                let profiles = profile::raw_of(&source, terminal);
+                let profiles = profile::raw_of(&source, &Stop::default(), terminal);
                 return import_raw::execute(profile, profiles, output.as_deref(), answer, files, terminal);
             }
             // Of a profile that can't be read, the reason comes first.

@@ -6,7 +6,7 @@ use clap::Args;
 use opscope_formats::input::Input;
 use opscope_formats::tensorrt::LayerInfo;
 use opscope_model::{Model, Shapes};
-use opscope_open::{OpenError, Source, formats};
+use opscope_open::{OpenError, Source, Stop, formats};
 use opscope_say::{say, word};
 use opscope_svp::{Job, SideFiles};
 
@@ -64,7 +64,7 @@ pub fn execute(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exi
     profile::check_presence(&arguments.path)?;
     let read = |source| profile::read(source, Tell::InAnswer, terminal);
     let shapes = shapes(arguments)?;
-    let info = look(&arguments.path, shapes.as_ref(), &read, terminal);
+    let info = look(&arguments.path, shapes.as_ref(), &read, &Stop::default(), terminal);
     let nodes = arguments.nodes.then(|| nodes(&arguments.path, &arguments.shapes)).transpose()?;
     let text = match (arguments.json, &nodes) {
         (true, nodes) => info.to_json(&arguments.path, nodes.as_ref()).to_text()?,
@@ -260,8 +260,9 @@ fn is_sound_without_times(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Looks at a path; a profile there is read by `read`, and of a model the shapes of values may be known.
-pub fn look(path: &Path, shapes: Option<&Shapes>, read: &Read<'_>, terminal: &Terminal) -> Info {
+/// Looks at a path; a profile there is read by `read`, and of a model the shapes of values may be known. Where `stop` is
+/// wanted, the answer is for nobody.
+pub fn look(path: &Path, shapes: Option<&Shapes>, read: &Read<'_>, stop: &Stop, terminal: &Terminal) -> Info {
     let source = match Source::at(path) {
         Ok(source) => source,
         Err(error) => {
@@ -285,7 +286,7 @@ pub fn look(path: &Path, shapes: Option<&Shapes>, read: &Read<'_>, terminal: &Te
         }
         profiles => {
             let mut info = Info::new(say!("a folder of {} raw directories of Ascend", profiles.len()));
-            for profile in profile::raw_of(&source, terminal) {
+            for profile in profile::raw_of(&source, stop, terminal) {
                 let name = profile.path.strip_prefix(path).unwrap_or(&profile.path).display().to_string();
                 info.facts.item(&name, &source.to_string());
             }

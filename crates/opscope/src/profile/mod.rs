@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Error;
 use opscope_cann::{Found, Profile};
 use opscope_open::raw::NoPlace;
-use opscope_open::{OpenError, Progress, Source, formats};
+use opscope_open::{OpenError, Progress, Source, Stop, formats};
 use opscope_say::{say, word};
 use opscope_svp::SideFiles;
-use opscope_trace::{LossKind, Trace};
+use opscope_trace::Trace;
 
 use crate::converter_files;
 use crate::terminal::{StepBar, Terminal};
@@ -164,23 +164,24 @@ impl Progress for StepBar {
 /// # Errors
 /// When there is none.
 pub fn raw(source: Source, terminal: &Terminal) -> anyhow::Result<Vec<Profile>> {
-    warn_of_others(&source, terminal);
+    // Ctrl-C ends commands at once.
+    warn_of_others(&source, &Stop::default(), terminal);
     let Found { profiles, unusable } = source.into_raw()?;
     warn_of_left_out(unusable.iter().map(ToString::to_string), terminal);
     Ok(profiles)
 }
 
-/// The raw directories of a path that was looked at.
-pub fn raw_of(source: &Source, terminal: &Terminal) -> Vec<Profile> {
+/// The raw directories of a path that was looked at. Where `stop` is wanted, not all that is beside them is told.
+pub fn raw_of(source: &Source, stop: &Stop, terminal: &Terminal) -> Vec<Profile> {
     warn_of_left_out(source.left_out(), terminal);
-    warn_of_others(source, terminal);
+    warn_of_others(source, stop, terminal);
     source.profiles().to_vec()
 }
 
 /// Names the profiles beside raw directories, which whoever reads those alone doesn't see.
-fn warn_of_others(source: &Source, terminal: &Terminal) {
-    for other in source.beside_raw() {
-        terminal.warn(&format!("{}: {}", other.display(), word(LossKind::OtherProfile.sentence())));
+fn warn_of_others(source: &Source, stop: &Stop, terminal: &Terminal) {
+    for (kind, path) in source.beside_raw(stop) {
+        terminal.warn(&format!("{}: {}", path.display(), word(kind.sentence())));
     }
 }
 

@@ -195,7 +195,7 @@ fn of_path(asked: &InfoArguments, session: &Session, call: &Call) -> Answered {
     }
     drop(source);
     let read = |source: Source| session.read(place.clone(), source, call);
-    let info = info::look(&place.path, None, &read, session.terminal());
+    let info = info::look(&place.path, None, &read, &call.stop(), session.terminal());
     Ok(whole(serde_json::to_value(info.to_json(&place.path, None))?).to_string())
 }
 
@@ -376,12 +376,12 @@ fn iteration(trace: &Trace, number: u32) -> anyhow::Result<(Nanoseconds, Nanosec
     Ok((row.start, row.start + row.duration))
 }
 
-fn of_model(asked: &ModelArguments, session: &Session, _: &Call) -> Answered {
+fn of_model(asked: &ModelArguments, session: &Session, call: &Call) -> Answered {
     let (place, model) = session.model(&asked.path)?;
     let shapes = ShapeArguments::of(&asked.input, &asked.dim)?.infer(&model)?;
     let nodes = report::nodes::Nodes::of(&model, &shapes);
     let refuse = |_: Source| -> anyhow::Result<crate::profile::Opened> { bail!("a model is no profile") };
-    let info = info::look(&place.path, Some(&shapes), &refuse, session.terminal());
+    let info = info::look(&place.path, Some(&shapes), &refuse, &call.stop(), session.terminal());
     let answer = serde_json::to_value(info.to_json(&place.path, Some(&nodes)))?;
     let page = Page { offset: asked.offset, limit: asked.limit };
     Ok(fit(answer, "nodes", page, &[], &[]).to_string())
