@@ -389,7 +389,9 @@ fn no_reader_of_folders_passes_over_the_profiles_beside_what_it_reads() {
         let is_unknown = opened.losses.kind().contains(&LossKind::FileNotUnderstood);
         assert!(!is_unknown, "{}: one of them is said to be a file of no known kind", format.name);
     }
-    assert_eq!(Source::at(raw.path()).unwrap().beside_raw(&Stop::default()).len(), 2);
+    let source = Source::at(raw.path()).unwrap();
+    assert_eq!(source.beside_raw(&Stop::default()).len(), 2);
+    assert!(source.beside_raw(&Stop::when(|| true)).is_empty(), "nobody waits for them");
     // A folder that is one whole counts as well.
     for folder in [&raw, &outputs] {
         let launch = folder.path().join("OPPROF_1");
