@@ -130,6 +130,8 @@ const LACKS: [Lack; 19] = [
             "/locations/*/type",
             "/also",
             "/findings/*/evidence/*/op_type",
+            "/findings/A01",
+            "/findings/A01 1",
             "/findings/G05",
             "/findings/H08",
             "/findings/A28",
