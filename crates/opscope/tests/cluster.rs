@@ -591,6 +591,7 @@ fn thirty_seeds_of_eight_and_some_of_64_ranks_are_told_truly() {
 fn a_path_without_ranks_says_what_was_expected() {
     let place = Place::new();
     place.fails(1, &["nowhere", "no such folder"], &["cluster", "nowhere"]);
+    place.fails(1, &["s3://runs/seven", "mount"], &["cluster", "s3://runs/seven"]);
     std::fs::create_dir(place.path("empty")).unwrap();
     place.fails(1, &["empty", "_ascend_pt"], &["cluster", "empty"]);
     place.fails(2, &["PATH"], &["cluster"]);

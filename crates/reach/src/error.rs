@@ -10,6 +10,12 @@ pub enum ReachError {
     /// The path names nothing.
     #[error("{0}: there is no such folder")]
     NotThere(PathBuf),
+    /// The path is the address of something that is no file system.
+    #[error(
+        "{0}: addresses aren't read: mount the object store and name the folder; a set can be asked where it is by \
+         engines that have its protocol (DuckDB, Spark)"
+    )]
+    Address(PathBuf),
     /// A folder can't be listed.
     #[error("{path}: its content can't be listed: {source}")]
     Unreadable {

@@ -100,7 +100,8 @@ pub fn places_below(path: &Path, found: &mut BTreeSet<Place>) -> Result<(), Reac
         return Ok(());
     }
     if !path.is_dir() {
-        return Err(ReachError::NotThere(path.to_owned()));
+        let is_address = path.to_str().is_some_and(|path| path.contains("://"));
+        return Err(if is_address { ReachError::Address } else { ReachError::NotThere }(path.to_owned()));
     }
     let mut below = BTreeSet::new();
     let mut links = BTreeSet::new();
