@@ -190,7 +190,7 @@ fn why_by_types(trace: &Trace, row: &Operator, fact: Option<&Fact>) -> Option<Wh
     let odd = odd.filter(|odd| wide.is_none() || !is_wide(odd.data_type));
     let (because, instead, told_by) = match (wide, odd) {
         (Some(wide), Some(odd)) => (
-            format!("Types keep it there: {wide}, for which the AI Core has no arithmetic, and {}", odd.text()),
+            format!("Types keep it there: {wide}, for which most operators of the AI Core have no version, and {}", odd.text()),
             format!(
                 "{}; and use int32 where the values fit: it stays there until both are changed",
                 odd.instead()
@@ -198,7 +198,7 @@ fn why_by_types(trace: &Trace, row: &Operator, fact: Option<&Fact>) -> Option<Wh
             ToldBy::Types,
         ),
         (Some(data_type), None) => (
-            format!("It computes with {data_type}, and the AI Core has no 64-bit integer arithmetic"),
+            format!("It computes with {data_type}, for which most operators of the AI Core have no version"),
             "Use int32 where the values fit, as indices and shapes nearly always do: change the type where the \
              tensor comes from, not by a Cast in front of it"
                 .to_owned(),
