@@ -65,6 +65,7 @@ mod host_gaps;
 mod inferred_steps;
 mod json_tree;
 mod links;
+mod lone_groups;
 mod matching;
 mod members;
 mod noise;

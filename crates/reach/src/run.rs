@@ -158,6 +158,8 @@ impl RunGroup {
 pub struct Event {
     /// The rank, as an index of [`Run::ranks`].
     pub rank: u32,
+    /// How manieth of the rank's collectives it is by their starts, those of steps that are left out counted.
+    pub place: u32,
     /// The group, as an index of [`Run::groups`].
     pub group: u32,
     /// The operation.
@@ -253,6 +255,7 @@ pub struct Run {
 /// An event whose place is known and nothing else.
 const NOT_YET: Event = Event {
     rank: u32::MAX,
+    place: 0,
     group: 0,
     kind: CollectiveType::Other,
     step: 0,
@@ -370,6 +373,7 @@ impl Run {
         let is_free = event.rank == NOT_YET.rank;
         *event = Event {
             rank: rank as u32,
+            place: place as u32,
             group: group as u32,
             kind: row.kind,
             step: row.step,

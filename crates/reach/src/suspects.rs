@@ -7,6 +7,7 @@ use crate::causes::Evidence;
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{Ends, SlowLink};
+use crate::lone_groups;
 use crate::noise;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
@@ -451,7 +452,7 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     let is_linked = |group: &u32| peers.slow_links.iter().any(|link| link.groups.contains(group));
     let mut groups: Vec<Suspect> = groups_without_links(run, &peers.compared)
         .into_iter()
-        .filter(|group| !is_linked(group))
+        .filter(|group| !is_linked(group) && lone_groups::is_beyond_chance(run, &peers.tail, *group))
         .map(|group| {
             let (excess, since) = excess_of_groups(run, peers, &[group]);
             suspect(Who::Group(group), excess / steps, since, true)

@@ -524,11 +524,11 @@ fn instances(findings: &Findings, file: &mut TableFile<InstanceLine>) -> Result<
 fn arrivals(findings: &Findings, file: &mut TableFile<ArrivalLine>) -> Result<(), SetError> {
     let (run, peers) = (&findings.run, &findings.peers);
     for (rank, of_rank) in run.ranks.iter().enumerate() {
-        for (place, index) in of_rank.events.clone().enumerate() {
+        for index in of_rank.events.clone() {
             let event = &run.events[index];
             file.push(ArrivalLine {
                 rank: number(findings, rank),
-                place: place as i32,
+                place: event.place as i32,
                 instance: i64::from(event.instance),
                 occurrence: peers.occurrence[index] as i32,
                 start_ns: event.start.round() as i64,

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::set::manifest::Fingerprint;
 use crate::set::table::Row;
-use crate::set::tables::{LinkLine, StepLine};
+use crate::set::tables::{CollectiveLine, LinkLine, StepLine};
 use crate::set::whole::{AccountLine, ArrivalLine, InstanceLine};
 use crate::{
     Cause, Dialect, Findings, LossReason, Query, ReachError, RunTables, SetError, Who, arrivals, chain,
@@ -518,6 +518,34 @@ fn tables_of_a_set_tell_waits_for_a_rank_that_was_not_recorded_as_commands_do() 
         let of_parts = arrivals.iter().filter(|it| it.instance == line.instance).map(|it| it.wait_ns);
         assert_eq!(of_parts.sum::<i64>(), line.wait_ns, "{line:?}");
     }
+}
+
+#[test]
+fn arrivals_have_the_places_of_collectives_where_a_step_before_is_left_out() {
+    let folder = TempDir::new().unwrap();
+    let (ranks, set) = (folder.path().join("ranks"), folder.path().join("set"));
+    Cluster::new(3, Faults::default()).write(&ranks, 0..RANKS, None);
+    let outputs = ranks.join("host1_105_20260102030405005_ascend_pt/ASCEND_PROFILER_OUTPUT");
+    let file = outputs.join("communication.json");
+    let mut told: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let collectives = told["step0"]["collective"].as_object_mut().unwrap();
+    let most: Vec<String> = collectives.keys().skip(3).cloned().collect();
+    most.iter().for_each(|name| drop(collectives.remove(name)));
+    std::fs::write(&file, told.to_string()).unwrap();
+    imported(&ranks, &set);
+    let of_rank_5 = |line: &&CollectiveLine| line.rank == 5;
+    let collectives = rows::<CollectiveLine>(&set);
+    let collectives: Vec<&CollectiveLine> = collectives.iter().filter(of_rank_5).collect();
+    let arrivals = rows::<ArrivalLine>(&set);
+    let arrivals: Vec<&ArrivalLine> = arrivals.iter().filter(|line| line.rank == 5).collect();
+    assert!(!arrivals.is_empty() && arrivals.len() < collectives.len(), "a step is left out");
+    let offsets = arrivals.iter().map(|arrival| {
+        let own = collectives.iter().find(|line| line.place == arrival.place).expect("its collective");
+        arrival.start_ns - own.start_ns
+    });
+    let (least, most) = offsets.fold((i64::MAX, i64::MIN), |(a, b), it| (a.min(it), b.max(it)));
+    assert!(most - least < 100_000, "one clock beside another: {least} to {most} ns");
 }
 
 #[test]
