@@ -672,6 +672,22 @@ fn ranks_of_several_forms_in_one_folder_are_judged_as_those_of_one() {
 }
 
 #[test]
+fn operators_without_a_type_are_called_by_their_names() {
+    let place = Place::new();
+    place.done(&[&["sample", "cluster"][..], &FAULTS].concat());
+    let collection = "cluster_8_ranks_seed_1/db";
+    let reason = || place.done(&["cluster", "slow", collection, "--rank", "4"]).stdout;
+    let told = reason();
+    assert!(told.contains(": IndexPut runs on the AI CPU, "), "{told}");
+    for database in databases(&place.path(collection)) {
+        let connection = rusqlite::Connection::open(database).unwrap();
+        connection.execute_batch("ALTER TABLE COMPUTE_TASK_INFO DROP COLUMN opType").unwrap();
+    }
+    let told = reason();
+    assert!(told.contains(": aclnnIndexPutImpl_IndexPutAiCpu_IndexPut runs on the AI CPU, "), "{told}");
+}
+
+#[test]
 fn a_rank_whose_tables_lack_a_column_is_read_unless_nothing_is_told_without_it() {
     let place = Place::new();
     place.done(&[&["sample", "cluster"][..], &FAULTS].concat());

@@ -353,7 +353,7 @@ impl Findings {
             }
             Who::Host(host) => format!("host {}", self.run.hosts[*host]),
             Who::Operator(operator, ranks) => {
-                format!("operator {} on {} ranks", operator.op_type, ranks.len())
+                format!("operator {} on {} ranks", operator.called(), ranks.len())
             }
             Who::Unrecorded(it) => match &it.ranks[..] {
                 [rank]

@@ -28,6 +28,14 @@ pub struct OperatorKey {
 }
 
 impl OperatorKey {
+    /// The word for it in a sentence: its type, or its name where the profile tells no type.
+    pub fn called(&self) -> &str {
+        match &*self.op_type {
+            "" | "N/A" if !self.name.is_empty() => &self.name,
+            op_type => op_type,
+        }
+    }
+
     /// Whether it runs on the device's general processor.
     pub fn is_on_ai_cpu(&self) -> bool {
         self.unit.replace('_', "").eq_ignore_ascii_case("AICPU")

@@ -40,22 +40,22 @@ pub fn of_cause(cause: &Cause) -> String {
             )
         }
         Cause::AiCpu { operator, count, peers_with: 0, .. } => {
-            let name = short(&operator.op_type);
+            let name = short(operator.called());
             say!("{name} runs on the AI CPU, {count:.0} times a step; on its peers not at all")
         }
         Cause::AiCpu { operator, count, .. } => {
-            let name = short(&operator.op_type);
+            let name = short(operator.called());
             say!("{name} runs on the AI CPU, {count:.0} times a step; on most of its peers not at all")
         }
         Cause::Tokens { times, .. } => say!("{times:.1} times its peers' tokens"),
         Cause::LargerShapes { operator, times } => {
-            say!("{} has {times:.1} times the rows that it has on its peers", short(&operator.op_type))
+            say!("{} has {times:.1} times the rows that it has on its peers", short(operator.called()))
         }
         Cause::OtherWork { operator, count, peers_with: 0 } => {
-            say!("{} runs {count:.0} times a step, and on no peer", short(&operator.op_type))
+            say!("{} runs {count:.0} times a step, and on no peer", short(operator.called()))
         }
         Cause::OtherWork { operator, count, .. } => {
-            say!("{} runs {count:.0} times a step, and on most peers not at all", short(&operator.op_type))
+            say!("{} runs {count:.0} times a step, and on most peers not at all", short(operator.called()))
         }
         Cause::LateInput { gap_ns, call: Some(call) } => {
             let (gap, call) = (milliseconds(*gap_ns), short(call));
