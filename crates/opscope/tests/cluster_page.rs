@@ -94,6 +94,25 @@ fn a_page_has_the_answers_of_the_command_line() {
 }
 
 #[test]
+fn a_slow_link_without_its_like_stands_beside_its_other_direction() {
+    let place = Place::new();
+    let layout = ["--layout", "tp=2,pp=1,dp=1,ep=1", "--seed", "3"];
+    let runs = sample(&place, &[&layout[..], &["--fault", "slow-link=0-1:0.3"]].concat());
+    place.done(&["report", &runs, "-o", "ranks.html"]);
+    let (_, columns) = page(&place.path("ranks.html"));
+    let columns = Container::read(&columns).expect("columns");
+    let numbers = |column: &str| columns.numbers("links", column).expect("numbers");
+    let (src, part, peers) = (numbers("src"), numbers("part_gb_per_s"), numbers("peers_gb_per_s"));
+    let (slow, opposite) = (numbers("is_slow"), numbers("is_of_opposite"));
+    let marked: Vec<usize> = (0..opposite.len()).filter(|row| opposite[*row] > 0.0).collect();
+    assert!(!marked.is_empty() && src.contains(&1.0), "{src:?}");
+    for row in marked {
+        assert_eq!((src[row], slow[row]), (0.0, 1.0));
+        assert!(part[row] < 0.7 * peers[row], "{} of {}", part[row], peers[row]);
+    }
+}
+
+#[test]
 fn the_timeline_has_the_suspects_with_ranks_like_them_and_who_waited_for_whom() {
     let place = Place::new();
     let runs = sample(&place, &["--ranks", "16", "--fault", "ai-cpu=5:4ms", "--steps", "4"]);

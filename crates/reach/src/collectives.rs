@@ -257,20 +257,24 @@ pub struct Standing {
     pub gb_per_s: f64,
     /// The median of its like: the same kind of link, type, number of members and size.
     pub peers_gb_per_s: f64,
+    /// Whether that is the other direction's bandwidth instead, because too few are alike.
+    pub is_of_opposite: bool,
     /// Whether it is slower than chance explains.
     pub is_slow: bool,
 }
 
-/// How each row of [`matrix`] stands beside its like; `None` where too few are alike to be compared.
+/// How each row of [`matrix`] stands beside its like, or beside its other direction; `None` where too few are alike to be
+/// compared, and the other direction isn't clearly quicker.
 pub fn standings(findings: &Findings, rows: &[MatrixRow]) -> Vec<Option<Standing>> {
     let run = &findings.run;
     let mut slowest: BTreeMap<(Role, CollectiveType, u32, u32, Transport), Standing> = BTreeMap::new();
-    for it in compare(run).iter().filter(|it| !it.is_of_opposite) {
-        let Some(peers_gb_per_s) = it.typical else { continue };
+    let compared = compare(run);
+    for (it, peers_gb_per_s) in compared.iter().filter_map(|it| Some((it, it.typical?))) {
         let number = |index: usize| run.ranks[index].number;
         let kind = if it.kind == CollectiveType::Send { CollectiveType::Receive } else { it.kind };
         let key = (run.groups[it.group as usize].role, kind, number(it.src), number(it.dst), it.transport);
-        let found = Standing { gb_per_s: it.bandwidth, peers_gb_per_s, is_slow: it.is_slow };
+        let (gb_per_s, is_of_opposite, is_slow) = (it.bandwidth, it.is_of_opposite, it.is_slow);
+        let found = Standing { gb_per_s, peers_gb_per_s, is_of_opposite, is_slow };
         let known = slowest.entry(key).or_insert(found);
         // A slow part is told whatever else the link carries.
         let order = |it: &Standing| (!it.is_slow, it.gb_per_s / it.peers_gb_per_s);

@@ -119,6 +119,19 @@ test("the slow link is marked, and its cell says how slow beside its like", { sk
   await close();
 });
 
+test("a slow link that nothing is like is said to be compared with its other direction", { skip }, async () => {
+  const { page, seen, close } = await open(report_by_program(sample("--layout", "tp=2,pp=1,dp=1,ep=1", "--seed", "3", "--fault", "slow-link=0-1:0.3")));
+  const canvas = page.locator(".links-canvas");
+  const side = await canvas.evaluate((it) => Math.min(40, Math.floor(Math.min(it.clientWidth - 68, 440) / 2)));
+  await canvas.hover({ position: { x: 64 + 1.5 * side, y: 22 + side / 2 } });
+  assert.match(await page.locator("#part-links .tip").innerText(), /link 0 → 1 · slow[\s\S]* % of the other direction's [\d.]+ GB\/s/);
+  await page.locator("#part-links button", { hasText: "Table" }).click();
+  await settled(page);
+  assert.match(await page.locator("#part-links .grid-row").first().innerText(), /^0\n1\n[\s\S]*⇄ \d+(\.\d+)? %\n▲ slow/);
+  assert.deepEqual(SEEN(seen), [[], []]);
+  await close();
+});
+
 test("a link says what is shown: what is selected, measured, chosen, in which language and theme", { skip }, async () => {
   const { page, close } = await open(report, { hash: "#/ranks?sel=rank:5&m=compute&g=host&r=4-7&tab=heat&lang=zh&theme=dark" });
   assert.match(await page.locator(".heat-card").innerText(), /计算：计算任务所占的时间/);
@@ -146,7 +159,7 @@ test("pictures, tables and answers are saved as they are, and copied as commands
   assert.equal(heat.name, "db.heat.CSV".replace("CSV", "csv"));
   assert.equal(heat.text.split("\n").length, 1 + 16 + 1);
   assert.match(heat.text, /^rank,place,step_10_waiting_ns,step_11_waiting_ns,step_12_waiting_ns\n0,host0:0,\d+,/);
-  assert.match((await saved("#part-links", "CSV")).text, /\n0,4,dp,\w+,[A-Z]+,[\d.]+,\d+,[\d.]+,[\d.]+,[\d.]+,true\n/);
+  assert.match((await saved("#part-links", "CSV")).text, /\n0,4,dp,\w+,[A-Z]+,[\d.]+,\d+,[\d.]+,[\d.]+,[\d.]+,true,false\n/);
   assert.match((await saved("#part-steps", "CSV")).text, /^step,ranks,step_ns,compute_ns,/);
   assert.match((await saved("#part-timelines", "CSV")).text, /^collective,step,waiting_rank,last_rank,waiting_ns,last_came_ns\n[\s\S]*\nallReduce tp \d+,10,4,5,\d+,\d+\n/);
   assert.match((await saved("#part-suspects", "CSV")).text, /rank 5 \(host0:5\),true,\d+/);

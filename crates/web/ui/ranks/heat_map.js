@@ -208,7 +208,7 @@ export function heat_map(app) {
     const parts = [0, 0.25, 0.5, 0.75, 1];
     fill(legend, parts.map((part) => h("span", { class: "legend-step" }, h("span", { class: "swatch wide", style: { background: shade(palette, part * bins.most) } }), about(part * bins.most))),
       h("span", { class: "legend-step" }, h("span", { class: "triangle", "aria-hidden": "true" }, "▸"), t("legend_suspect")),
-      run.report.cluster.missing.length > 0 ? h("span", { class: "legend-step" }, h("span", { class: "dashes", "aria-hidden": "true" }, "┄┄"), t("legend_unrecorded")) : null);
+      run.report.cluster.missing.length > 0 ? h("span", { class: "legend-step" }, h("span", { class: "dashes", "aria-hidden": "true" }, "┄┄"), t("not_recorded")) : null);
   }
 
   function show_notes() {
@@ -240,7 +240,7 @@ export function heat_map(app) {
       label: t("heat_name"),
       columns: [
         { key: "number", title: t("rank"), width: "70px", right: true, sortable: false, cell: (/** @type {any} */ row) => row.number },
-        { key: "place", title: t("place"), width: "minmax(120px, 1fr)", sortable: false, cell: (/** @type {any} */ row) => (row.index < 0 ? t("not_recorded_short") : shown(run.place_of(row.number), 60)) },
+        { key: "place", title: t("place"), width: "minmax(120px, 1fr)", sortable: false, cell: (/** @type {any} */ row) => (row.index < 0 ? t("not_recorded") : shown(run.place_of(row.number), 60)) },
         ...steps.map((step, at) => ({ key: `step_${step}`, title: t("step_n", { step }), width: "90px", right: true, sortable: false, cell: (/** @type {any} */ row) => { const value = known(values[row.index * run.steps.length + at], row.index); return value === null ? "–" : about(value); } })),
       ],
       choose: (/** @type {any} */ row) => { app.selection.value = `rank:${row.number}`; },

@@ -18,7 +18,7 @@ const LARGEST = 440;
 const CELL = 40;
 const FONT = "11px system-ui, sans-serif";
 
-/** @typedef {{ src: number, dst: number, group: string, type: string, transport: string, bytes: number, time_ns: number, gb_per_s: number, part_gb_per_s: number, peers_gb_per_s: number, share: number, is_slow: boolean }} LinkRow */
+/** @typedef {{ src: number, dst: number, group: string, type: string, transport: string, bytes: number, time_ns: number, gb_per_s: number, part_gb_per_s: number, peers_gb_per_s: number, share: number, is_slow: boolean, is_of_opposite: boolean }} LinkRow */
 
 /** @param {RanksApp} app @returns {Part} */
 export function link_matrix(app) {
@@ -30,7 +30,7 @@ export function link_matrix(app) {
   }
   const [roles, types, transports] = [report.roles, report.types, report.transports].map((list) => list.map((it) => shown(it, 40)));
   const place_of = new Map(run.order.map((it, at) => [it.number, at]));
-  const [role, type, transport, slow] = ["role", "type", "transport", "is_slow"].map((it) => links.numbers(it));
+  const [role, type, transport, slow, opposite] = ["role", "type", "transport", "is_slow", "is_of_opposite"].map((it) => links.numbers(it));
   const kind_of = (/** @type {number} */ row) => `${roles[role[row]]} ${types[type[row]]}`;
   const kinds = [...new Set(Array.from({ length: links.count }, (_, row) => kind_of(row)))].sort();
   const takes = (/** @type {number} */ row) => (app.kind.peek() === "" || kind_of(row) === app.kind.peek()) && (app.transport.peek() === "" || transports[transport[row]] === app.transport.peek());
@@ -193,9 +193,15 @@ export function link_matrix(app) {
     const pair = pairs[bins[row * wide() + column]];
     if (!pair) return [t("link_of", { src: run.order[bounds[row]].number, dst: run.order[bounds[column]].number }), t("not_measured")];
     const lines = [t("link_of", { src: run.order[pair.src].number, dst: run.order[pair.dst].number }) + (pair.slow ? ` · ${t("slow")}` : "")];
-    for (const it of pair.places.slice(0, 6).map(row_of)) lines.push(`${it.group} ${it.type}, ${it.transport}: ${speed(it.gb_per_s)}${Number.isNaN(it.share) ? ` · ${t("nothing_alike")}` : ` · ${t("of_like", { share: percent(it.share), like: speed(it.peers_gb_per_s) })}`}`);
+    for (const it of pair.places.slice(0, 6).map(row_of)) lines.push(`${it.group} ${it.type}, ${it.transport}: ${speed(it.gb_per_s)} · ${beside(it)}`);
     if (pair.places.length > 6) lines.push(t("and_more", { n: pair.places.length - 6 }));
     return lines;
+  }
+
+  /** @param {LinkRow} it */
+  function beside(it) {
+    if (Number.isNaN(it.share)) return t("nothing_alike");
+    return t(it.is_of_opposite ? "of_opposite" : "of_like", { share: percent(it.share), like: speed(it.peers_gb_per_s) });
   }
 
   function show_legend() {
@@ -215,7 +221,7 @@ export function link_matrix(app) {
   function row_of(row) {
     const number = (/** @type {string} */ name) => links.numbers(name)[row];
     const [part, peers] = [number("part_gb_per_s"), number("peers_gb_per_s")];
-    return { src: number("src"), dst: number("dst"), group: roles[role[row]], type: types[type[row]], transport: transports[transport[row]], bytes: number("bytes"), time_ns: number("time_ns"), gb_per_s: number("gb_per_s"), part_gb_per_s: part, peers_gb_per_s: peers, share: peers > 0 ? part / peers : NaN, is_slow: slow[row] > 0 };
+    return { src: number("src"), dst: number("dst"), group: roles[role[row]], type: types[type[row]], transport: transports[transport[row]], bytes: number("bytes"), time_ns: number("time_ns"), gb_per_s: number("gb_per_s"), part_gb_per_s: part, peers_gb_per_s: peers, share: peers > 0 ? part / peers : NaN, is_slow: slow[row] > 0, is_of_opposite: opposite[row] > 0 };
   }
 
   function rows() {
@@ -223,7 +229,7 @@ export function link_matrix(app) {
   }
 
   function csv() {
-    return csv_lines([["src", "dst", "role", "type", "transport", "bytes", "time_ns", "gb_per_s", "part_gb_per_s", "peers_gb_per_s", "is_slow"], ...rows().map((it) => [it.src, it.dst, it.group, it.type, it.transport, it.bytes, it.time_ns, it.gb_per_s, it.part_gb_per_s || null, it.peers_gb_per_s || null, String(it.is_slow)])]);
+    return csv_lines([["src", "dst", "role", "type", "transport", "bytes", "time_ns", "gb_per_s", "part_gb_per_s", "peers_gb_per_s", "is_slow", "is_of_opposite"], ...rows().map((it) => [it.src, it.dst, it.group, it.type, it.transport, it.bytes, it.time_ns, it.gb_per_s, it.part_gb_per_s || null, it.peers_gb_per_s || null, String(it.is_slow), String(it.is_of_opposite)])]);
   }
 
   function show_grid() {
@@ -237,7 +243,7 @@ export function link_matrix(app) {
       { key: "bytes", title: t("bytes"), width: "90px", right: true, cell: (/** @type {LinkRow} */ it) => bytes(it.bytes) },
       { key: "time_ns", title: t("time"), width: "80px", right: true, cell: (/** @type {LinkRow} */ it) => about(it.time_ns) },
       { key: "gb_per_s", title: t("bandwidth"), width: "90px", right: true, cell: (/** @type {LinkRow} */ it) => speed(it.gb_per_s) },
-      { key: "share", title: t("share_of_like"), width: "100px", right: true, cell: (/** @type {LinkRow} */ it) => (Number.isNaN(it.share) ? "–" : percent(it.share)) },
+      { key: "share", title: t("share_of_like"), width: "100px", right: true, cell: (/** @type {LinkRow} */ it) => (Number.isNaN(it.share) ? "–" : h("span", { title: beside(it) }, (it.is_of_opposite ? "⇄ " : "") + percent(it.share))) },
       { key: "is_slow", title: t("slow"), width: "60px", cell: (/** @type {LinkRow} */ it) => (it.is_slow ? `▲ ${t("slow")}` : "") },
     ];
     const made = make_grid({

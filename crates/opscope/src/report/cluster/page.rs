@@ -251,7 +251,11 @@ impl Links {
         table.float("gb_per_s", self.rows.iter().map(|row| row.gb_per_s));
         table.float("part_gb_per_s", standing(|it| it.gb_per_s));
         table.float("peers_gb_per_s", standing(|it| it.peers_gb_per_s));
-        table.whole("is_slow", self.standings.iter().map(|it| u64::from(it.is_some_and(|it| it.is_slow))));
+        let is_so = |part: fn(&opscope_reach::Standing) -> bool| {
+            self.standings.iter().map(move |it| u64::from(it.as_ref().is_some_and(part)))
+        };
+        table.whole("is_slow", is_so(|it| it.is_slow));
+        table.whole("is_of_opposite", is_so(|it| it.is_of_opposite));
         table
     }
 }
