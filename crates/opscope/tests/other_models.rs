@@ -428,6 +428,8 @@ fn a_frozen_graph_of_tensorflow_is_described_fused_and_advised_like_onnx() {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }
     let json = place.done(&["info", "net.pb", "--nodes", "--json"]).json();
+    let content = &json["content"];
+    assert_eq!((&content["file_nodes"], &content["nodes"]["types"]["Conv"]), (&18.into(), &2.into()));
     let nodes = json["nodes"].as_array().expect("the nodes");
     let conv = nodes.iter().find(|node| node["name"] == "conv").expect("the convolution");
     assert_eq!(conv["flops"].as_u64(), Some(2 * 8 * 81 * 27));

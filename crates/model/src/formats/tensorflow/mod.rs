@@ -90,7 +90,8 @@ pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     }
     let count = nodes.len() as u64;
     assemble(&mut network, nodes, bytes)?;
-    network.assembly.provenance.state("nodes", "nodes", StatedValue::Count(count));
+    // Those of the graph that the file becomes are `nodes`.
+    network.assembly.provenance.state("nodes", "file_nodes", StatedValue::Count(count));
     network.state();
     let kept = std::mem::take(&mut network.kept);
     let losses = &mut network.assembly.provenance.losses;
