@@ -51,7 +51,7 @@ pub(crate) struct Content {
     pub remarks: Vec<String>,
     /// The files of a folder of outputs.
     pub files: Vec<SeenFile>,
-    /// Files beside it that were read along, or that are told of.
+    /// Files and folders in or beside it that were read along, or that are told of.
     pub along: Vec<PathBuf>,
 }
 

@@ -23,7 +23,7 @@ use crate::look::Look;
 use crate::source::format_of;
 use crate::within::{folders_in, is_profile};
 
-/// How many folders beside a profile are looked at.
+/// How many folders beside a profile are looked at, besides those that were read along.
 const MOST_FOLDERS: usize = 64;
 
 /// Formats of folders, each with those of files and folders in it that are read along, or that something tells of where
@@ -63,7 +63,7 @@ const OF_OTHERS: &str = "another profile; give it alone";
 pub(crate) fn count(content: &mut Content, format: &Format, folder: &Path, stop: &Stop) {
     let places = [content.place.as_path()];
     let mut others = Others::default();
-    others.look_at_folders(format, folder, &places, stop);
+    others.look_at_folders(format, folder, &places, &content.along, stop);
     match content.files.is_empty() {
         true => others.look_at_files(format, folder, &places, &content.along, stop),
         false => others.look_among(&mut content.files, folder, stop),
@@ -79,7 +79,7 @@ pub(crate) fn count(content: &mut Content, format: &Format, folder: &Path, stop:
 /// The profiles in a folder beside those in `places`, which are read as a format.
 pub(crate) fn beside(format: &Format, folder: &Path, places: &[&Path], stop: &Stop) -> Others {
     let mut others = Others::default();
-    others.look_at_folders(format, folder, places, stop);
+    others.look_at_folders(format, folder, places, &[], stop);
     others.look_at_files(format, folder, places, &[], stop);
     others
 }
@@ -102,8 +102,7 @@ impl Others {
         along: &[PathBuf],
         stop: &Stop,
     ) {
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_default();
-        let along: Vec<PathBuf> = along.iter().map(|path| absolute(path)).collect();
+        let along = absolute_paths(along);
         let is_other = |look: &Look| {
             let path = look.path.as_path();
             is_of_another(format, look) && !places.contains(&path) && !along.contains(&absolute(path))
@@ -117,8 +116,17 @@ impl Others {
         }
     }
 
-    /// Takes in the folders that are profiles.
-    fn look_at_folders(&mut self, format: &Format, folder: &Path, places: &[&Path], stop: &Stop) {
+    /// Takes in the folders that are profiles. However many there are of those that were read `along`, they take no room
+    /// from the others; they may be of another format as well.
+    fn look_at_folders(
+        &mut self,
+        format: &Format,
+        folder: &Path,
+        places: &[&Path],
+        along: &[PathBuf],
+        stop: &Stop,
+    ) {
+        let along = absolute_paths(along);
         let is_other = |path: &PathBuf| {
             let holds_one = places.iter().any(|place| place.starts_with(path));
             !holds_one
@@ -126,11 +134,13 @@ impl Others {
                 && Look::met(path, stop).is_ok_and(|look| is_of_another(format, &look))
         };
         for level in levels(folder, places) {
-            let folders = folders_in(level);
-            if folders.len() > MOST_FOLDERS {
+            let (own, beside): (Vec<PathBuf>, Vec<PathBuf>) =
+                folders_in(level).into_iter().partition(|path| along.contains(&absolute(path)));
+            if beside.len() > MOST_FOLDERS {
                 self.unseen.insert(level.to_owned());
             }
-            self.profiles.extend(folders.into_iter().take(MOST_FOLDERS).filter(is_other));
+            let looked_at = own.into_iter().chain(beside.into_iter().take(MOST_FOLDERS));
+            self.profiles.extend(looked_at.filter(is_other));
         }
     }
 
@@ -151,6 +161,14 @@ impl Others {
             }
         }
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_default()
+}
+
+fn absolute_paths(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
+    paths.iter().map(|path| absolute(path)).collect()
 }
 
 /// The folders from those in which places lie up to the one that was named, or that one, if it is a place itself.

@@ -639,6 +639,37 @@ fn what_cannot_be_served_is_said_at_once() {
 }
 
 #[test]
+fn launches_that_were_read_are_none_of_the_folders_beside_a_profile() {
+    let place = Place::new();
+    let make = |name: &str| {
+        let folder = place.path(name);
+        std::fs::create_dir_all(&folder).expect("a new folder");
+        folder
+    };
+    for number in 0..70 {
+        let table = "Op Name,Op Type,Task Duration(us),Block Dim,Device Id,\nadd,vector,7.98,2,3,\n";
+        let launch = make(&format!("OPPROF_1/add_{number}/0"));
+        std::fs::write(launch.join("OpBasicInfo.csv"), table).expect("a new file");
+    }
+    let losses = || {
+        let answer = place.done(&["analyze", "OPPROF_1", "--columns", "name,count", "--json"]).json();
+        assert_eq!(answer["rows"][0]["count"], 70, "{answer}");
+        let losses = answer["losses"].as_array().expect("losses").clone();
+        losses.into_iter().map(|loss| loss["kind"].as_str().expect("a kind").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(losses(), [""; 0]);
+    (0..64).for_each(|number| drop(make(&format!("OPPROF_1/notes_{number}"))));
+    assert_eq!(losses(), [""; 0]);
+    make("OPPROF_1/notes_64");
+    assert_eq!(losses(), ["unseen-beside"]);
+    // Another profile among many launches is told.
+    let requests = "http_rid,start_time(ms),recv_token_size,reply_token_size,execution_time(ms),\
+                    queue_wait_time(ms),first_token_latency(ms)\na,1736412474730.5,5,20,45.67,0.5,12.25\n";
+    std::fs::write(make("OPPROF_1/notes_1").join("request.csv"), requests).expect("a new file");
+    assert_eq!(losses(), ["other-profile", "unseen-beside"]);
+}
+
+#[test]
 fn single_operators_are_found_by_their_tables_and_told_what_limits_them() {
     let place = Place::new();
     let folder = place.done(&["sample", "opprof", "-o", "runs", "--blocks", "8"]).stdout.trim().to_owned();

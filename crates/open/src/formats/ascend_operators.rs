@@ -19,10 +19,7 @@ pub static BELOW: Format = Format {
     name: NAME,
     about: Some(&ABOUT),
     is: |look| look.is_folder && single_operators::is_folder_of_launches(&look.path),
-    reader: Reader::Place(|look, progress| {
-        let read = single_operators::read_folder(&look.path, &progress.stop());
-        content(look.path, read)
-    }),
+    reader: Reader::Place(read_launches),
 };
 
 const NAME: &str = "a profile of single operators on Ascend";
@@ -52,6 +49,14 @@ fn read_launch(look: Look, progress: &dyn Progress) -> Result<Content, OpenError
     };
     let read = single_operators::read_launch(&place, &progress.stop());
     content(place, read)
+}
+
+/// Of several launches, those in all folders below one.
+fn read_launches(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
+    let read = single_operators::read_folder(&look.path, &progress.stop());
+    let content = content(look.path, read)?;
+    let along = single_operators::folders_with_launches(&content.place);
+    Ok(Content { along, ..content })
 }
 
 fn content(place: PathBuf, read: Result<Trace, SingleOperatorsError>) -> Result<Content, OpenError> {

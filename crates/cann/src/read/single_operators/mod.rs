@@ -106,7 +106,21 @@ pub fn is_launch(folder: &Path) -> bool {
 
 /// Whether launches lie in folders below one.
 pub fn is_folder_of_launches(folder: &Path) -> bool {
-    launches(folder).iter().any(|launch| is_launch(launch))
+    launches(folder).0.iter().any(|launch| is_launch(launch))
+}
+
+/// The folders directly in one of several launches that are launches or hold some, all of which [`read_folder`] reads;
+/// none where there are more entries than are looked at.
+pub fn folders_with_launches(folder: &Path) -> Vec<PathBuf> {
+    let (launches, is_all) = launches(folder);
+    let directly_in = |launch: &PathBuf| {
+        let below = launch.strip_prefix(folder).ok()?;
+        Some(folder.join(below.components().next()?))
+    };
+    let read = launches.iter().filter(|launch| is_all && is_launch(launch));
+    let mut found: Vec<PathBuf> = read.filter_map(directly_in).collect();
+    found.dedup();
+    found
 }
 
 fn is_table(path: &Path) -> bool {
@@ -115,8 +129,9 @@ fn is_table(path: &Path) -> bool {
     Input::head(path, HEAD).is_ok_and(|(_, head)| looks_like(&head))
 }
 
-/// The folder itself and those below it that may hold a launch, in the order of their names and numbers.
-fn launches(folder: &Path) -> Vec<PathBuf> {
+/// The folder itself and those below it that may hold a launch, in the order of their names and numbers, and whether all
+/// entries were looked at.
+fn launches(folder: &Path) -> (Vec<PathBuf>, bool) {
     let (mut found, mut level) = (Vec::new(), vec![folder.to_owned()]);
     let mut entries = 0;
     for _ in 0..DEPTH {
@@ -124,7 +139,7 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
         for entry in level.iter().filter_map(|parent| fs::read_dir(parent).ok()).flatten().flatten() {
             entries += 1;
             if entries > MOST_ENTRIES {
-                return found;
+                return (found, false);
             }
             // Links are not followed, and raw records aren't read.
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -140,7 +155,7 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
         let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
         parts.map(|part| (part.parse::<u64>().ok(), part)).collect::<Vec<_>>()
     });
-    found
+    (found, true)
 }
 
 /// Reads a folder of `msprof op`: a task with its counters for each launch. Only durations are recorded, so nothing is
@@ -149,7 +164,7 @@ fn launches(folder: &Path) -> Vec<PathBuf> {
 /// # Errors
 /// When there is no launch with a duration, or a table can't be read.
 pub fn read_folder(folder: &Path, stop: &Stop) -> Result<Trace, SingleOperatorsError> {
-    read(folder, launches(folder), stop)
+    read(folder, launches(folder).0, stop)
 }
 
 /// As [`read_folder`], of the tables directly in a folder alone.
