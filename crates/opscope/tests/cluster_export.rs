@@ -185,6 +185,32 @@ fn bytes_of_exported_collectives_are_what_all_their_ranks_hand_in_as_comm_counts
 }
 
 #[test]
+fn texts_tell_the_bytes_that_went_over_links_where_databases_tell_those_that_ranks_hand_in() {
+    let place = Place::new();
+    let layout = ["--layout", "tp=1,pp=1,dp=4,ep=1", "--layers", "1"];
+    let lacking = ["--fault", "none", "--damage", "missing=2", "--format", "both"];
+    place.done(&[&["sample", "cluster", "-o", "run"][..], &layout, &lacking].concat());
+    let sums = |form: &str| {
+        let (run, tables) = (format!("run/cluster_4_ranks_seed_1/{form}"), format!("tables_{form}"));
+        place.done(&["cluster", "export", &run, "--format", "csv", "-o", &tables]);
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        for row in rows_of(&place, &format!("{tables}/collectives.csv")) {
+            *sums.entry(row["type"].clone()).or_default() += row["bytes"].parse::<f64>().unwrap();
+        }
+        sums
+    };
+    let (databases, texts) = (sums("db"), sums("text"));
+    // Each of four ranks keeps its own quarter of what it hands in.
+    for kind in ["allGather", "reduceScatter"] {
+        let share = texts[kind] / databases[kind];
+        assert!((share - 0.75).abs() < 1e-6, "{kind}: {share}");
+    }
+    let help = place.done(&["cluster", "export", "--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("; texts of the vendor's tell those that went over links instead"), "{help}");
+}
+
+#[test]
 fn a_rank_came_last_to_as_many_collectives_as_it_is_the_last_rank_of() {
     let place = Place::new();
     let faults = ["--fault", "low-frequency=3:1.3", "--fault", "late-input=1:6ms"];

@@ -27,7 +27,7 @@ pub struct CollectivesRow {
     pub waiting_ns: f64,
     /// The mean of what a rank transfers in them a step, in nanoseconds.
     pub transfer_ns: f64,
-    /// The contribution of all ranks, in bytes; `None` where no profile tells it.
+    /// The contribution of the recorded ranks, in bytes, as [`crate::Event::bytes`] tells it; `None` where no profile does.
     pub bytes: Option<u64>,
     /// The bandwidth over each kind of link: bytes by the time that they took, in GB/s.
     pub bandwidth: BTreeMap<&'static str, f64>,
@@ -83,7 +83,7 @@ impl Findings {
     }
 }
 
-/// The bytes of a collective by those of its parts: both sides of a send tell of the same.
+/// The bytes of a collective by those of its parts, whose ranks were recorded: both sides of a send tell of the same.
 pub fn instance_bytes(parts: impl Iterator<Item = u64>, kind: CollectiveType) -> u64 {
     if kind.is_between_two() { parts.max().unwrap_or(0) } else { parts.fold(0, u64::saturating_add) }
 }

@@ -137,7 +137,9 @@ pub struct CollectiveRow {
     pub start_ns: i64,
     /// Its length.
     pub duration_ns: i64,
-    /// The bytes that the rank contributes; 0 where the profile doesn't tell.
+    /// The bytes that the rank contributes; 0 where the profile doesn't tell. The vendor's texts tell what it passed over
+    /// links instead, from which the contribution doesn't follow: that depends on the algorithm, and of reductions within
+    /// transfers they count none.
     pub bytes: u64,
     /// The other side of a send or receive, by its place in the group.
     pub peer: Option<u32>,

@@ -170,7 +170,7 @@ pub struct Event {
     pub sequence: i32,
     /// The other side of a send or receive, by its place in the group.
     pub peer: Option<u32>,
-    /// The bytes that the rank contributes.
+    /// The bytes that the rank contributes; of the vendor's texts those that it passed over links.
     pub bytes: u64,
     /// The start by the rank's own clock.
     pub start_ns: i64,

@@ -26,8 +26,9 @@ Forms:
   timeline   Chrome's format, for Perfetto and chrome://tracing: the ranks' steps, collectives and the work
              between them on one clock, with arrows from the rank that came last to those that waited for it
   csv        ranks.csv, collectives.csv and suspects.csv in a folder; --ranks and --steps choose rows, and
-             of one step the costs to it; the bytes of a collective are those that all its ranks hand in, of
-             a send and its receive those of one side
+             of one step the costs to it; the bytes of a collective are those that its recorded ranks hand
+             in, of a send and its receive those of one side; texts of the vendor's tell those that went
+             over links instead
   json       all that opscope cluster --json says
 
 Where a rank came last to a collective that wasn't recorded, the waits for it are inferred (the column or
