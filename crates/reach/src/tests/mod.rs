@@ -527,8 +527,7 @@ fn arrivals_have_the_places_of_collectives_where_a_step_before_is_left_out() {
     Cluster::new(3, Faults::default()).write(&ranks, 0..RANKS, None);
     let outputs = ranks.join("host1_105_20260102030405005_ascend_pt/ASCEND_PROFILER_OUTPUT");
     let file = outputs.join("communication.json");
-    let mut told: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let mut told: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let collectives = told["step0"]["collective"].as_object_mut().unwrap();
     let most: Vec<String> = collectives.keys().skip(3).cloned().collect();
     most.iter().for_each(|name| drop(collectives.remove(name)));
