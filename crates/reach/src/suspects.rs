@@ -448,16 +448,7 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
             suspect(Who::Link(link), excess / steps, since, is_weak)
         })
         .collect();
-    // A slow link tells more of its group than that it is slow.
-    let is_linked = |group: &u32| peers.slow_links.iter().any(|link| link.groups.contains(group));
-    let mut groups: Vec<Suspect> = groups_without_links(run, &peers.compared)
-        .into_iter()
-        .filter(|group| !is_linked(group) && lone_groups::is_beyond_chance(run, &peers.tail, *group))
-        .map(|group| {
-            let (excess, since) = excess_of_groups(run, peers, &[group]);
-            suspect(Who::Group(group), excess / steps, since, true)
-        })
-        .collect();
+    let mut groups = groups_by_themselves(run, peers, steps);
     groups.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.extend(groups.into_iter().take(MOST / 4));
     found.extend(unrecorded(run, peers, steps));
@@ -465,6 +456,25 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     ranks.sort_by(|a, b| b.excess_ns.total_cmp(&a.excess_ns));
     found.extend(ranks.into_iter().take(MOST.saturating_sub(found.len())));
     found
+}
+
+/// The groups of which no slow link tells, but transfers that are longer than by chance.
+fn groups_by_themselves(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
+    // A slow link tells more of its group than that it is slow.
+    let linked: BTreeSet<u32> =
+        peers.slow_links.iter().flat_map(|link| link.groups.iter().copied()).collect();
+    let mut groups = groups_without_links(run, &peers.compared);
+    groups.retain(|group| !linked.contains(group));
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let is_beyond_chance = lone_groups::beyond_chance(run, &peers.tail);
+    let excess_of = excess_by_group(run, peers);
+    let of_group = |group: u32| {
+        let excess = &excess_of[group as usize];
+        suspect(Who::Group(group), excess.sum / steps, excess.since(), true)
+    };
+    groups.into_iter().filter(|group| is_beyond_chance[*group as usize]).map(of_group).collect()
 }
 
 /// The groups, by their indices, of which all members were recorded and not all tell their links, or none of these is
@@ -569,6 +579,16 @@ fn excess_of_absent(run: &Run, peers: &Peers) -> Vec<Excess> {
     found
 }
 
+/// By how much the transfers of each group exceed what is typical.
+fn excess_by_group(run: &Run, peers: &Peers) -> Vec<Excess> {
+    let mut found: Vec<Excess> = run.groups.iter().map(|_| Excess::default()).collect();
+    for (instance, typical) in run.instances.iter().zip(&peers.tail) {
+        found[instance.group as usize].add(run.first_of(instance).step, instance.tail, *typical);
+    }
+    found
+}
+
+/// The same of some groups together: the sum, and the step since which it is so.
 fn excess_of_groups(run: &Run, peers: &Peers, groups: &[u32]) -> (f64, i32) {
     let mut excess = Excess::default();
     for (instance, typical) in run.instances.iter().zip(&peers.tail) {
