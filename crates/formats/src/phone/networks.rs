@@ -17,7 +17,6 @@ const MNN: &str = "[ - ] ";
 
 /// A line, taken apart.
 pub(super) struct Line<'l> {
-    is_mnn: bool,
     /// The network.
     pub name: &'l str,
     least: Option<Nanoseconds>,
@@ -26,9 +25,14 @@ pub(super) struct Line<'l> {
 }
 
 impl<'l> Line<'l> {
+    /// Whether a line of a network is one of MNN's.
+    fn is_of_mnn(line: &str) -> bool {
+        line.trim_start().starts_with(MNN)
+    }
+
     pub fn of(line: &'l str) -> Option<Self> {
         let line = line.trim();
-        let (is_mnn, line) = line.strip_prefix(MNN).map_or((false, line), |rest| (true, rest));
+        let line = line.strip_prefix(MNN).unwrap_or(line);
         let name_end = [" min =", " max ="].iter().filter_map(|key| line.find(key)).min()?;
         let (name, figures) = line.split_at(name_end);
         let name = name.trim();
@@ -39,7 +43,7 @@ impl<'l> Line<'l> {
         };
         // All three are there, though one may be no number.
         let (least, greatest, mean) = (figure("min =")?, figure("max =")?, figure("avg =")?);
-        (!name.is_empty()).then_some(Self { is_mnn, name, least, greatest, mean })
+        (!name.is_empty()).then_some(Self { name, least, greatest, mean })
     }
 
     /// Notes the figures, of a run among several.
@@ -77,8 +81,7 @@ struct Run {
 /// runs, such as with other numbers of threads, are models of their own, named by what is set otherwise.
 pub fn read(text: &[u8], stop: &Stop) -> Trace {
     let runs = runs(text, stop);
-    let all = runs.iter().flat_map(|run| &run.lines);
-    let is_mnn = all.filter_map(|line| Line::of(line)).any(|line| line.is_mnn);
+    let is_mnn = runs.iter().flat_map(|run| &run.lines).any(|line| Line::is_of_mnn(line));
     let format = if is_mnn { ProfileFormat::Mnn } else { ProfileFormat::Ncnn };
     let mut layers = Layers::new(format, DeviceKind::Other, ExecutionUnit::Other);
     set_common(&mut layers.trace, &runs);

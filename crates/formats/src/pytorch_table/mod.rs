@@ -50,20 +50,20 @@ impl Columns {
     /// The columns of a line of headings below a line of dashes.
     fn of(dashes: &str, headings: &str) -> Option<Self> {
         let spans = spans(dashes)?;
-        let cells: Vec<String> = cut(headings, &spans);
-        let find = |names: &[&str]| cells.iter().position(|cell| names.contains(&cell.as_str()));
+        let cells = cut(headings, &spans);
+        let find = |names: &[&str]| cells.iter().position(|cell| names.contains(cell));
         let device = cells.iter().enumerate().find_map(|(place, cell)| {
             let word = cell.strip_prefix("Self ")?.split(' ').next()?;
-            let is_time = cell == &format!("Self {word}") || cell == &format!("Self {word} total");
+            let is_time = *cell == format!("Self {word}") || *cell == format!("Self {word} total");
             (is_time && word != "CPU").then(|| (place, word.to_owned()))
         });
         // Of all calls, those within others included.
-        let is_device_of_calls = device.is_none() && cells.iter().any(|cell| cell == "CUDA total");
+        let is_device_of_calls = device.is_none() && cells.contains(&"CUDA total");
         let is_of_processor = |cell: &str| {
             let bare = cell.strip_prefix("Self ").unwrap_or(cell);
             bare.starts_with("CPU") && !bare.contains("Mem")
         };
-        let of_processor = (0..cells.len()).filter(|place| is_of_processor(&cells[*place])).collect();
+        let of_processor = (0..cells.len()).filter(|place| is_of_processor(cells[*place])).collect();
         Some(Self {
             of_processor,
             name: find(&["Name"])?,
@@ -96,20 +96,24 @@ fn spans(line: &str) -> Option<Vec<(usize, usize)>> {
 
 /// The cells of a line. One that is longer than its dashes isn't cut when the table is printed: it ends at the blanks
 /// between columns, and those behind it stand further right.
-fn cut(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
-    let letters: Vec<char> = line.chars().collect();
-    let is_blank = |at: usize| letters.get(at).is_none_or(|letter| *letter == ' ');
+fn cut<'l>(line: &'l str, spans: &[(usize, usize)]) -> Vec<&'l str> {
+    // Where each letter begins; in nearly all lines each is a byte.
+    let begins: Option<Vec<usize>> =
+        (!line.is_ascii()).then(|| line.char_indices().map(|(begin, _)| begin).chain([line.len()]).collect());
+    let letters = begins.as_ref().map_or(line.len(), |begins| begins.len() - 1);
+    let begin_of = |letter: usize| begins.as_ref().map_or(letter, |begins| begins[letter]);
+    let is_blank = |at: usize| at >= letters || line.as_bytes()[begin_of(at)] == b' ';
     let mut shift = 0;
     let mut cells = Vec::with_capacity(spans.len());
     for (column, (begin, end)) in spans.iter().enumerate() {
         let between = spans.get(column + 1).map_or(usize::MAX, |(next, _)| next.saturating_sub(*end));
-        let mut stop = end.saturating_add(shift).min(letters.len());
+        let mut stop = end.saturating_add(shift).min(letters);
         // Nothing is printed behind the last column.
-        while stop < letters.len() && !(stop..letters.len().min(stop.saturating_add(between))).all(is_blank) {
+        while stop < letters && !(stop..letters.min(stop.saturating_add(between))).all(is_blank) {
             stop += 1;
         }
-        let cell = letters.get(begin.saturating_add(shift)..stop).unwrap_or_default();
-        cells.push(cell.iter().collect::<String>().trim().to_owned());
+        let start = begin.saturating_add(shift).min(stop);
+        cells.push(line[begin_of(start)..begin_of(stop)].trim());
         shift = shift.max(stop.saturating_sub(*end));
     }
     cells
@@ -265,13 +269,13 @@ fn compare_with(layers: &mut Layers, subject: &str, total: Option<Nanoseconds>, 
 
 fn row(columns: &Columns, line: &str) -> Option<Row> {
     let cells = cut(line, &columns.spans);
-    let name = cells[columns.name].clone();
+    let name = cells[columns.name].to_owned();
     let calls = cells[columns.calls].parse().ok()?;
-    let device = columns.device.as_ref().map(|(place, _)| duration(&cells[*place]).unwrap_or_default());
+    let device = columns.device.as_ref().map(|(place, _)| duration(cells[*place]).unwrap_or_default());
     let is_told = |place: &usize| cells[*place].bytes().any(|byte| matches!(byte, b'1'..=b'9'));
     let is_of_processor = columns.of_processor.iter().any(is_told);
-    let (cpu, of_cpu) = (duration(&cells[columns.cpu]), rounding(&cells[columns.cpu]));
-    let of_device = columns.device.as_ref().map_or(0, |(place, _)| rounding(&cells[*place]));
+    let (cpu, of_cpu) = (duration(cells[columns.cpu]), rounding(cells[columns.cpu]));
+    let of_device = columns.device.as_ref().map_or(0, |(place, _)| rounding(cells[*place]));
     // Kernels take time of the device alone.
     let has_other_time = !is_of_processor && device.is_some_and(|time| time.0 > 0);
     (!name.is_empty()).then(|| Row {
@@ -302,9 +306,9 @@ fn has_device_time(rows: &[Row], total: Option<Nanoseconds>) -> impl Fn(&Row) ->
         rows.iter().filter(|row| of(row)).map(|row| i128::from(row.device.unwrap_or_default().0)).sum()
     };
     // An annotation of the program has a row of each side under one name; no kernel is called as an operator is.
-    let of_processor: HashSet<String> =
-        rows.iter().filter(|row| row.is_of_processor).map(|row| row.name.clone()).collect();
-    let is_work = move |row: &Row| is_kernel(row) && !of_processor.contains(&row.name);
+    let of_processor: HashSet<&str> =
+        rows.iter().filter(|row| row.is_of_processor).map(|row| row.name.as_str()).collect();
+    let is_work = move |row: &Row| is_kernel(row) && !of_processor.contains(row.name.as_str());
     let (kernels, all) = (sum(&is_work), sum(&|_| true));
     let is_total =
         |sum: i128| total.is_some_and(|total| (sum - i128::from(total.0)).abs() <= i128::from(total.0 / 100));

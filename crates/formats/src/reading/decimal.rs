@@ -17,6 +17,11 @@ pub fn from_micros(text: &[u8]) -> Result<Nanoseconds, NoTime> {
     scaled(text, 3).map(Nanoseconds)
 }
 
+/// The same of a decimal number of units that are ten to the power of `unit` microseconds.
+pub fn from_micros_times(text: &[u8], unit: i32) -> Result<Nanoseconds, NoTime> {
+    scaled(text, unit.saturating_add(3)).map(Nanoseconds)
+}
+
 /// A decimal number as the nearest whole number, halves away from zero.
 pub fn whole(text: &[u8]) -> Result<i64, NoTime> {
     scaled(text, 0)

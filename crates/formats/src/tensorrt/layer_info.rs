@@ -151,24 +151,37 @@ fn nodes_in_name(name: &str) -> Vec<String> {
 /// A text's parts between separators that lie in no brackets. Brackets that don't match are letters like any other.
 fn parts_outside_of_brackets<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t str> {
     let (mut parts, mut begin, mut depth, mut at) = (Vec::new(), 0, 0_usize, 0);
-    let is_balanced = ["()", "[]", "{}"].iter().all(|pair| {
-        let (open, close) = pair.split_at(1);
-        text.matches(open).count() == text.matches(close).count()
-    });
-    while let Some(letter) = text[at..].chars().next() {
-        match letter {
-            '(' | '[' | '{' if is_balanced => depth += 1,
-            ')' | ']' | '}' if is_balanced => depth = depth.saturating_sub(1),
+    let bytes = text.as_bytes();
+    let mut open = [0_usize; 3];
+    let mut closed = [0_usize; 3];
+    for byte in bytes {
+        match byte {
+            b'(' => open[0] += 1,
+            b')' => closed[0] += 1,
+            b'[' => open[1] += 1,
+            b']' => closed[1] += 1,
+            b'{' => open[2] += 1,
+            b'}' => closed[2] += 1,
             _ => {}
         }
-        let separator = separators.iter().find(|it| depth == 0 && text[at..].starts_with(**it));
+    }
+    let is_balanced = open == closed;
+    // Brackets and separators are bytes that no other letter has in it.
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'(' | b'[' | b'{' if is_balanced => depth += 1,
+            b')' | b']' | b'}' if is_balanced => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let may_part = depth == 0 && matches!(byte, b'|' | b' ' | b',');
+        let separator = separators.iter().find(|it| may_part && bytes[at..].starts_with(it.as_bytes()));
         at += match separator {
             Some(separator) => {
                 parts.push(&text[begin..at]);
                 begin = at + separator.len();
                 separator.len()
             }
-            None => letter.len_utf8(),
+            None => 1,
         };
     }
     parts.push(&text[begin..]);

@@ -59,7 +59,12 @@ impl Columns {
     /// Whether a row is of an operator within a delegate: some versions list these behind the delegate's own, whose
     /// time has theirs in it, and leave them out of the total.
     fn is_of_delegate(&self, line: &str) -> bool {
-        cells(line, self.form).first().is_some_and(|op_type| op_type.trim() == "DelegateOpInvoke")
+        let op_type = match self.form {
+            Form::Csv => line.split(',').next(),
+            Form::Tabs => line.split('\t').nth(1),
+            Form::Blanks => line.split_whitespace().next(),
+        };
+        op_type.is_some_and(|op_type| op_type.trim() == "DelegateOpInvoke")
     }
 
     /// The cells of a row, as many as there are columns.
@@ -163,44 +168,52 @@ pub fn read(text: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
             break;
         }
         let line = String::from_utf8_lossy(line);
-        let line = without_log(&line).trim_end_matches(['\r', ' ']);
-        if line.contains("Profiling Info for ") || line.contains("Primary graph ") {
+        // Nearly all lines are rows, and behind the headings nothing else begins with a tab but further headings.
+        let is_row = columns.as_ref().is_some_and(|columns: &Columns| columns.form == Form::Tabs)
+            && line.starts_with('\t')
+            && !line.trim_start().starts_with('[');
+        let line = if is_row { &line } else { without_log(&line) }.trim_end_matches(['\r', ' ']);
+        let has = |part: &str| !is_row && line.contains(part);
+        if has("Profiling Info for ") || has("Primary graph ") {
             is_within = false;
-        } else if line.contains("Delegate internal:") || line.contains("Subgraph (index: ") {
+        } else if has("Delegate internal:") || has("Subgraph (index: ") {
             is_within = true;
         }
-        let begins_run = line.contains("Profiling Info for Benchmark Initialization")
-            || line.contains("= Run Order =") && !is_within;
+        let begins_run =
+            has("Profiling Info for Benchmark Initialization") || has("= Run Order =") && !is_within;
         if is_ended && begins_run && further == 0 {
             further = 1;
         }
         if further > 0 {
             continue;
         }
-        if line.contains("= Run Order =") {
+        if has("= Run Order =") {
             section = Section::RunOrder;
             (columns, is_open) = (None, true);
-        } else if line.contains("= Top by ") || line.contains("= Summary by ") {
+        } else if has("= Top by ") || has("= Summary by ") {
             section = Section::Repeated;
             (columns, is_open) = (None, false);
             is_ended |= has_begun && !is_within;
-        } else if line.contains("Profiling Info for Benchmark Initialization") {
+        } else if has("Profiling Info for Benchmark Initialization") {
             is_preparation = true;
-        } else if line.contains("Profiling Info for Regular Benchmark Runs") {
+        } else if has("Profiling Info for Regular Benchmark Runs") {
             is_preparation = false;
-        } else if let Some(stated) =
-            line.split_once("Inference (avg): ").filter(|_| line.contains("timings in us"))
+        } else if has("timings in us")
+            && let Some(stated) = line.split_once("Inference (avg): ")
         {
             let stated = stated.1.split(',').next().and_then(|mean| time(mean.trim().parse().ok()?, MICRO));
             // That of a further run stands before its tables.
             latency = latency.or(stated);
-        } else if let Some(runs) = runs_of_log(line).filter(|_| !has_begun) {
+        } else if !is_row
+            && !has_begun
+            && let Some(runs) = runs_of_log(line)
+        {
             // Of warming up first, and then of the runs.
             logged = Some(runs);
-        } else if let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
+        } else if !is_row && let Some((_, stated)) = line.split_once("Timings (microseconds): count=") {
             // That of the preparation comes first, that of the runs last.
             count = leading_number(stated).filter(|_| !is_preparation && !is_within).or(count);
-        } else if let Some(found) = Columns::of(line) {
+        } else if !is_row && let Some(found) = Columns::of(line) {
             columns = Some(found);
         } else if let Some(columns) = columns.as_ref().filter(|_| section == Section::RunOrder) {
             if line.trim().is_empty() || (columns.form == Form::Tabs && !line.contains('\t')) {

@@ -104,12 +104,13 @@ impl Time {
     pub fn of(self, row: &Row<'_>) -> Option<Nanoseconds> {
         /// The year 1973 in either unit.
         const SINCE_1970: Nanoseconds = Nanoseconds(100_000_000_000_000_000);
-        let [millis, micros] = [row.millis(Some(self.column)), row.micros(Some(self.column))];
+        let millis = || row.millis(Some(self.column));
+        let micros = || row.micros(Some(self.column));
         match self.unit {
-            Unit::Milliseconds => millis,
-            Unit::Microseconds => micros,
+            Unit::Milliseconds => millis(),
+            Unit::Microseconds => micros(),
             Unit::Written => since_1970(&row.text(Some(self.column))),
-            Unit::Unstated => [micros, millis].into_iter().flatten().find(|time| *time >= SINCE_1970),
+            Unit::Unstated => [micros(), millis()].into_iter().flatten().find(|time| *time >= SINCE_1970),
         }
     }
 }

@@ -99,17 +99,12 @@ impl Row<'_> {
     /// A time in a unit that is ten to the power `unit` microseconds.
     fn time_of_unit(&self, column: Option<Column>, unit: i32) -> Option<Nanoseconds> {
         let numeral = self.numeral(column);
-        let (digits, exponent) = match numeral.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
-            None => (&numeral[..], 0),
-            // Small numbers have one, as `2e-05`; large ones have lost digits to it.
-            Some(place) => {
-                let exponent = std::str::from_utf8(&numeral[place + 1..]).ok()?.parse::<i32>().ok()?;
-                (&numeral[..place], Some(exponent).filter(|exponent| (-20..0).contains(exponent))?)
-            }
-        };
-        let mut digits = digits.to_vec();
-        digits.extend_from_slice(format!("e{}", exponent + unit).as_bytes());
-        decimal::from_micros(&digits).ok()
+        // Small numbers have an exponent, as `2e-05`; large ones have lost digits to it.
+        if let Some(place) = numeral.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
+            let exponent = std::str::from_utf8(&numeral[place + 1..]).ok()?.parse::<i32>().ok()?;
+            Some(exponent).filter(|exponent| (-20..0).contains(exponent))?;
+        }
+        decimal::from_micros_times(&numeral, unit).ok()
     }
 
     pub fn number(&self, column: Option<Column>) -> Option<u64> {
