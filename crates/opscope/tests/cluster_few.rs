@@ -263,3 +263,15 @@ fn a_group_is_named_where_too_few_of_its_links_are_alike_to_be_compared() {
     let cause = &answer["suspects"][0]["evidence"]["causes"][0];
     assert_eq!((&cause["is_alone"], &cause["are_links_told"]), (&true.into(), &true.into()), "{cause:#}");
 }
+
+#[test]
+fn of_three_groups_one_that_spans_hosts_has_no_like_and_is_not_slow_by_chance() {
+    for seed in ["1", "2", "3", "4"] {
+        let place = Place::new();
+        let layout = ["--layout", "tp=2,pp=1,dp=3,ep=1", "--devices-per-host", "3", "--fault", "none"];
+        place.done(&[&["sample", "cluster", "-o", "made", "--seed", seed][..], &layout].concat());
+        let run = std::fs::read_dir(place.path("made")).unwrap().next().unwrap().unwrap().path();
+        let answer = place.done(&["cluster", run.join("db").to_str().unwrap(), "--json"]).json();
+        assert_eq!(named(&answer), [], "seed {seed}");
+    }
+}

@@ -12,6 +12,7 @@ use crate::absent::{Absent, Typical};
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{SlowLink, SlowUses, compare, slow_links, slow_uses};
+use crate::lone_groups;
 use crate::predecessors::{Also, Usual};
 use crate::rows::CollectiveType;
 use crate::run::{Instance, Rank, Run};
@@ -44,6 +45,8 @@ pub struct Peers {
     pub finish: Vec<Vec<f64>>,
     /// The typical transfer of each instance, in nanoseconds.
     pub tail: Column<f64>,
+    /// Of each group, by its index, whether its transfers are longer than typical by more than chance.
+    pub beyond_chance: Vec<bool>,
     /// Links that are slower than their like, the slowest first.
     pub slow_links: Vec<SlowLink>,
     /// The uses of links by groups, as indices, some of whose links are slow.
@@ -82,6 +85,7 @@ pub fn find(run: &mut Run) -> Peers {
     peers.slow_links = slow_links(run, &compared);
     peers.slow_uses = slow_uses(&compared);
     without_slow_links(run, &peers.slow_uses, &classes, &mut peers.tail);
+    peers.beyond_chance = lone_groups::beyond_chance(run, &classes, &peers.tail);
     peers.slow_groups = slow_groups::find(run, &classes, &peers.tail);
     let times = |instance: &Instance| {
         let by_link = left_without_slow_links(run, &peers.slow_uses, instance).map(|share| 1.0 / share);

@@ -138,7 +138,7 @@ pub struct CollectiveRow {
     /// Its length.
     pub duration_ns: i64,
     /// The bytes that the rank contributes; 0 where the profile doesn't tell. The vendor's texts tell what it passed over
-    /// links instead, from which the contribution doesn't follow: that depends on the algorithm, and of reductions within
+    /// links instead, from which the contribution doesn't follow: it depends on the algorithm, and of reductions within
     /// transfers they count none.
     pub bytes: u64,
     /// The other side of a send or receive, by its place in the group.

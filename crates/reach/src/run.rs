@@ -158,7 +158,7 @@ impl RunGroup {
 pub struct Event {
     /// The rank, as an index of [`Run::ranks`].
     pub rank: u32,
-    /// How manieth of the rank's collectives it is by their starts, those of steps that are left out counted.
+    /// Its place among the rank's collectives by their starts, from 0 on; steps that are left out count as well.
     pub place: u32,
     /// The group, as an index of [`Run::groups`].
     pub group: u32,

@@ -7,7 +7,6 @@ use crate::causes::Evidence;
 use crate::clocks::median;
 use crate::discover::Role;
 use crate::links::{Ends, SlowLink};
-use crate::lone_groups;
 use crate::noise;
 use crate::peers::Peers;
 use crate::read::OperatorKey;
@@ -458,7 +457,7 @@ fn candidates(run: &Run, peers: &Peers) -> Vec<Suspect> {
     found
 }
 
-/// The groups of which no slow link tells, but transfers that are longer than by chance.
+/// The groups of which no slow link tells, but transfers that are longer than typical by more than chance.
 fn groups_by_themselves(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     // A slow link tells more of its group than that it is slow.
     let linked: BTreeSet<u32> =
@@ -468,13 +467,12 @@ fn groups_by_themselves(run: &Run, peers: &Peers, steps: f64) -> Vec<Suspect> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let is_beyond_chance = lone_groups::beyond_chance(run, &peers.tail);
     let excess_of = excess_by_group(run, peers);
     let of_group = |group: u32| {
         let excess = &excess_of[group as usize];
         suspect(Who::Group(group), excess.sum / steps, excess.since(), true)
     };
-    groups.into_iter().filter(|group| is_beyond_chance[*group as usize]).map(of_group).collect()
+    groups.into_iter().filter(|group| peers.beyond_chance[*group as usize]).map(of_group).collect()
 }
 
 /// The groups, by their indices, of which all members were recorded and not all tell their links, or none of these is

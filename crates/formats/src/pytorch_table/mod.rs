@@ -109,6 +109,9 @@ fn cut<'l>(line: &'l str, spans: &[(usize, usize)]) -> Vec<&'l str> {
         let between = spans.get(column + 1).map_or(usize::MAX, |(next, _)| next.saturating_sub(*end));
         let mut stop = end.saturating_add(shift).min(letters);
         // Nothing is printed behind the last column.
+        if between == usize::MAX {
+            stop = letters;
+        }
         while stop < letters && !(stop..letters.min(stop.saturating_add(between))).all(is_blank) {
             stop += 1;
         }
@@ -428,6 +431,10 @@ mod tests {
         // Editors take blanks at the ends of lines away.
         let trimmed: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
         assert_eq!(durations(&trimmed), durations(&text));
+        // Letters count, not their bytes.
+        let foreign = text.replace("aten::a long name", "卷积::ä long näme").replace("      mm", "      mä");
+        assert_eq!(durations(&foreign), durations(&text));
+        assert_eq!(cut("näm   ex  1 é ", &[(0, 4), (6, 8), (10, 11)]), ["näm", "ex", "1 é"]);
         // Wider words for devices move more than one column.
         let private =
             text.replace("Self CUDA %", "Self PrivateUse1 %").replace("   Self CUDA", "Self PrivateUse1");

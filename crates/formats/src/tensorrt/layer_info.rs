@@ -166,15 +166,14 @@ fn parts_outside_of_brackets<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t 
         }
     }
     let is_balanced = open == closed;
-    // Brackets and separators are bytes that no other letter has in it.
+    // Brackets and separators are ASCII, whose bytes are in no other letter.
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'(' | b'[' | b'{' if is_balanced => depth += 1,
             b')' | b']' | b'}' if is_balanced => depth = depth.saturating_sub(1),
             _ => {}
         }
-        let may_part = depth == 0 && matches!(byte, b'|' | b' ' | b',');
-        let separator = separators.iter().find(|it| may_part && bytes[at..].starts_with(it.as_bytes()));
+        let separator = separators.iter().find(|it| depth == 0 && bytes[at..].starts_with(it.as_bytes()));
         at += match separator {
             Some(separator) => {
                 parts.push(&text[begin..at]);
@@ -319,6 +318,7 @@ mod tests {
         let mish = "PWN(PWN(Softplus_144, PWN(Tanh_145)), Mul_146) + Add_(1)";
         assert_eq!(nodes_in_name(mish), ["Softplus_144", "Tanh_145", "Mul_146", "Add_(1)"]);
         assert_eq!(nodes_in_name("Conv (a + PWN(b"), ["Conv (a", "PWN(b"]);
+        assert_eq!(nodes_in_name("卷积 + PWN(é, ü)||ö"), ["卷积", "é", "ü", "ö"]);
         // Networks that lie too deep stay as they are.
         let deep = |depth: usize| format!("{}a{}", "PWN(".repeat(depth), ")".repeat(depth));
         assert_eq!(nodes_in_name(&deep(DEEPEST_NETWORK)), ["a"]);

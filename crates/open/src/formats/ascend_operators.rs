@@ -51,7 +51,7 @@ fn read_launch(look: Look, progress: &dyn Progress) -> Result<Content, OpenError
     content(place, read)
 }
 
-/// Of several launches, those in all folders below one.
+/// Reads the launches in all folders below one.
 fn read_launches(look: Look, progress: &dyn Progress) -> Result<Content, OpenError> {
     let read = single_operators::read_folder(&look.path, &progress.stop());
     let content = content(look.path, read)?;

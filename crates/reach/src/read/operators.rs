@@ -472,6 +472,16 @@ mod tests {
     use crate::rows::StepRow;
 
     #[test]
+    fn an_operator_is_called_by_its_type_or_without_one_by_its_name() {
+        let of = |name: &str, op_type: &str| {
+            let key = OperatorKey { name: name.to_owned(), op_type: op_type.to_owned(), unit: String::new() };
+            key.called().to_owned()
+        };
+        assert_eq!([of("conv_1", "Conv2D"), of("conv_1", "")], ["Conv2D", "conv_1"]);
+        assert_eq!([of("conv_1", "N/A"), of("", "N/A"), of("", "")], ["conv_1", "N/A", ""]);
+    }
+
+    #[test]
     fn operators_and_copies_of_steps_that_were_left_out_are_not_summed_up() {
         let step =
             |start: i64| StepRow { step: 0, start_ns: Some(start), duration_ns: 100, preparing_ns: None };

@@ -115,7 +115,7 @@ table! {
     CollectiveLine in "collectives" {
         /// The rank.
         rank: i32,
-        /// How manieth of the rank's collectives it is, by their starts.
+        /// Its place among the rank's collectives by their starts, from 0 on.
         place: i32,
         /// The step.
         step: i32,
@@ -133,7 +133,7 @@ table! {
         segment_ns: i64,
         /// The rank's collective, by its place, after which that work began.
         pred: Option<i32>,
-        /// The rank's contribution, in bytes.
+        /// The rank's contribution, in bytes; of the vendor's texts what it passed over links.
         bytes: i64,
         /// The other side of a send or receive, by its place in the group.
         peer: Option<i32>,
@@ -170,7 +170,7 @@ table! {
     CollectivePart in "collectives" {
         /// The rank.
         rank: i32,
-        /// How manieth of the rank's collectives it is, by their starts.
+        /// Its place among the rank's collectives by their starts, from 0 on.
         place: i32,
         /// The step.
         step: i32,
@@ -188,7 +188,7 @@ table! {
         segment_ns: i64,
         /// The rank's collective, by its place, after which that work began.
         pred: Option<i32>,
-        /// The rank's contribution, in bytes.
+        /// The rank's contribution, in bytes; of the vendor's texts what it passed over links.
         bytes: i64,
         /// The other side of a send or receive, by its place in the group.
         peer: Option<i32>,

@@ -114,7 +114,7 @@ table! {
         transfer_ns: i64,
         /// The transfer's length where nothing is slow.
         typical_ns: i64,
-        /// The bytes that the recorded ranks contribute.
+        /// The bytes that the recorded ranks contribute; of the vendor's texts what these passed over links.
         bytes: i64,
         /// By how much the parts' ends lie apart; of types that end together that is the tail's jitter, and clocks.
         end_spread_ns: i64,

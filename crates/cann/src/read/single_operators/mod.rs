@@ -109,8 +109,8 @@ pub fn is_folder_of_launches(folder: &Path) -> bool {
     launches(folder).0.iter().any(|launch| is_launch(launch))
 }
 
-/// The folders directly in one of several launches that are launches or hold some, all of which [`read_folder`] reads;
-/// none where there are more entries than are looked at.
+/// The subfolders of a folder of launches that are launches or hold some, all of which [`read_folder`] reads; none where
+/// there are more entries than are looked at.
 pub fn folders_with_launches(folder: &Path) -> Vec<PathBuf> {
     let (launches, is_all) = launches(folder);
     let directly_in = |launch: &PathBuf| {

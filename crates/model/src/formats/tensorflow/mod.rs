@@ -90,7 +90,7 @@ pub(crate) fn read(bytes: &Bytes) -> Result<ReadModel, FormatError> {
     }
     let count = nodes.len() as u64;
     assemble(&mut network, nodes, bytes)?;
-    // Those of the graph that the file becomes are `nodes`.
+    // The graph that the file becomes has its count in `nodes`.
     network.assembly.provenance.state("nodes", "file_nodes", StatedValue::Count(count));
     network.state();
     let kept = std::mem::take(&mut network.kept);

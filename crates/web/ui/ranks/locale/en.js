@@ -128,7 +128,7 @@ export const en = {
   links_none: "The profiles tell of no link: they were collected without the details of communication (level 0), or hold no transfer.",
   links_counted: "{n} of {of} directed pairs were measured; {slow} of them slow.",
   links_binned: "{n} ranks are drawn in {rows} rows: each cell shows the slowest link of its ranks.",
-  links_meaning: "Senders down, receivers across. A link is compared with its like: the same transport, type, number of members and size; the further along the legend its colour, the slower beside them.",
+  links_meaning: "Senders down, receivers across. A link is compared with its like: the same transport, type, number of members and size; the further along the legend its colour, the slower beside them. ⇄: nothing is like it, and it is compared with its other direction.",
   link_of: "link {src} → {dst}",
   traffic: "traffic",
   transport: "transport",

@@ -128,7 +128,7 @@ export const zh = {
   links_none: "性能数据没有链路信息：采集时没有通信详情（level 0），或没有传输。",
   links_counted: "{of} 个有向对中测得 {n} 个，其中慢的有 {slow} 个。",
   links_binned: "{n} 个 rank 画为 {rows} 行：每格显示其 rank 中最慢的链路。",
-  links_meaning: "纵为发送方，横为接收方。链路与同类比较：传输方式、类型、成员数和数据量相同；颜色在图例中越靠后，相比同类越慢。",
+  links_meaning: "纵为发送方，横为接收方。链路与同类比较：传输方式、类型、成员数和数据量相同；颜色在图例中越靠后，相比同类越慢。⇄：没有同类，与其反方向比较。",
   link_of: "链路 {src} → {dst}",
   traffic: "通信",
   transport: "传输方式",
