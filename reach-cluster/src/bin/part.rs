@@ -24,6 +24,9 @@ const LOOPBACK: &str = "127.0.0.1";
 
 /// An executor that was killed is missed after that many seconds, where 180 are the default.
 const EXECUTOR_TIMEOUT_SECONDS: u64 = 20;
+/// The stack of each of the scheduler's threads, in bytes, as Ballista's own program has it: a statement is a tree that is
+/// taken in by recursion.
+const STACK_OF_SCHEDULER: usize = 32 << 20;
 /// The seconds between two signs of life, where 60 are the default.
 const HEARTBEAT_SECONDS: u64 = 5;
 
@@ -32,8 +35,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if arguments.first().is_some_and(|part| part == "scheduler") {
+        runtime.thread_stack_size(STACK_OF_SCHEDULER);
+    }
+    let runtime = runtime.enable_all().build()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["scheduler"] => runtime.block_on(scheduler()),
         ["executor", port, folder] => {
