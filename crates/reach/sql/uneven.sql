@@ -3,10 +3,14 @@
 -- (own_step), those that it lacks; where it has none of a rank, all of that rank's steps count.
 WITH counted AS (SELECT rank, step, own_step FROM accounts WHERE own_step IS NOT NULL),
 accounted AS (SELECT DISTINCT rank FROM counted),
-of_steps AS (
-    SELECT o.rank, coalesce(c.step, o.step) AS step, o.name, o.type, o.unit,
-           CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
+of_own_steps AS (
+    SELECT o.rank, o.step, o.name, o.type, o.unit, CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
     FROM operators o
+    GROUP BY o.rank, o.step, o.name, o.type, o.unit
+), of_steps AS (
+    SELECT o.rank, coalesce(c.step, o.step) AS step, o.name, o.type, o.unit,
+           CAST(sum(o.total_ns) AS BIGINT) AS total_ns
+    FROM of_own_steps o
     LEFT JOIN counted c ON c.rank = o.rank AND c.own_step = o.step
     LEFT JOIN accounted a ON a.rank = o.rank
     WHERE c.step IS NOT NULL OR a.rank IS NULL
