@@ -17,16 +17,23 @@ of_own_steps AS (
     GROUP BY o.rank, coalesce(c.step, o.step), o.name, o.type, o.unit
 ), beside AS (
     SELECT s.rank, s.name, s.type, s.unit, s.total_ns,
-           CAST(floor(avg(s.total_ns) OVER (PARTITION BY s.step, s.name, s.type, s.unit)) AS BIGINT) AS mean_ns
+           CAST(floor(avg(s.total_ns) OVER (PARTITION BY s.step, s.name, s.type, s.unit)) AS BIGINT) AS mean_ns,
+           dense_rank() OVER (PARTITION BY s.rank ORDER BY s.step) AS nth_step
     FROM of_steps s
-), lengths AS (
-    SELECT s.rank, count(DISTINCT s.step) AS own FROM of_steps s GROUP BY s.rank
-), of_ranks AS (
-    SELECT b.rank, b.name, b.type, b.unit,
-           CAST(floor(CAST(sum(b.total_ns) AS DOUBLE) / max(l.own)) AS BIGINT) AS total_ns,
-           CAST(floor(CAST(sum(b.mean_ns) AS DOUBLE) / max(l.own)) AS BIGINT) AS mean_ns
-    FROM beside b JOIN lengths l ON l.rank = b.rank
+), sums AS (
+    SELECT b.rank, b.name, b.type, b.unit, sum(b.total_ns) AS total_ns, sum(b.mean_ns) AS mean_ns,
+           max(b.nth_step) AS nth_step
+    FROM beside b
     GROUP BY b.rank, b.name, b.type, b.unit
+), counts AS (
+    SELECT s.rank, s.name, s.type, s.unit, s.total_ns, s.mean_ns,
+           max(s.nth_step) OVER (PARTITION BY s.rank) AS steps
+    FROM sums s
+), of_ranks AS (
+    SELECT c.rank, c.name, c.type, c.unit,
+           CAST(floor(CAST(c.total_ns AS DOUBLE) / c.steps) AS BIGINT) AS total_ns,
+           CAST(floor(CAST(c.mean_ns AS DOUBLE) / c.steps) AS BIGINT) AS mean_ns
+    FROM counts c
 ), ordered AS (
     SELECT t.rank, t.name, t.type, t.unit, t.total_ns, t.mean_ns,
            row_number() OVER (PARTITION BY t.name, t.type, t.unit ORDER BY t.total_ns - t.mean_ns DESC, t.rank) AS place,
