@@ -20,27 +20,41 @@ pub struct StringTable {
     /// Where each piece ends in `text`; it begins where the one before ends.
     ends: Vec<usize>,
     /// A power of two of slots, at most three quarters of them taken.
-    slots: Vec<Option<StringId>>,
+    slots: Vec<Slot>,
     hasher: Seeded,
+}
+
+/// A place of the index: the hash beside the id tells nearly all other pieces without a look at their text, which lies
+/// anywhere in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u32,
+    id: Option<StringId>,
 }
 
 impl Default for StringTable {
     fn default() -> Self {
-        Self { text: String::new(), ends: Vec::new(), slots: vec![None; 64], hasher: Seeded::default() }
+        Self {
+            text: String::new(),
+            ends: Vec::new(),
+            slots: vec![Slot::default(); 64],
+            hasher: Seeded::default(),
+        }
     }
 }
 
 impl StringTable {
     /// The id of `text`, which is stored if it is new.
     pub fn intern(&mut self, text: &str) -> StringId {
-        let slot = match self.find(text) {
+        let hash = self.hash(text);
+        let slot = match self.find(text, hash) {
             Ok(id) => return id,
             Err(slot) => slot,
         };
         let id = StringId::from_index(self.ends.len());
         self.text.push_str(text);
         self.ends.push(self.text.len());
-        self.slots[slot] = Some(id);
+        self.slots[slot] = Slot { hash, id: Some(id) };
         if self.ends.len() * 4 > self.slots.len() * 3 {
             self.grow();
         }
@@ -49,7 +63,7 @@ impl StringTable {
 
     /// The id of `text`, if it is stored.
     pub fn lookup(&self, text: &str) -> Option<StringId> {
-        self.find(text).ok()
+        self.find(text, self.hash(text)).ok()
     }
 
     /// The text of an id.
@@ -87,30 +101,39 @@ impl StringTable {
         }
     }
 
-    /// The id of `text`, or the free slot where it belongs.
-    fn find(&self, text: &str) -> Result<StringId, usize> {
+    fn hash(&self, text: &str) -> u32 {
+        self.hasher.hash_one(text) as u32
+    }
+
+    /// The id of the text with this hash, or the free slot where it belongs.
+    fn find(&self, text: &str, hash: u32) -> Result<StringId, usize> {
         let mask = self.slots.len() - 1;
-        let mut slot = self.hasher.hash_one(text) as usize & mask;
-        while let Some(id) = self.slots[slot] {
-            let known = self.get(id);
+        let mut place = hash as usize & mask;
+        while let Slot { hash: known, id: Some(id) } = self.slots[place] {
             // Empty text may point to no memory, over which the C library's comparison stumbles for many times as long
             // as it takes otherwise.
-            if known.len() == text.len() && (text.is_empty() || known == text) {
-                return Ok(id);
+            if known == hash {
+                let known = self.get(id);
+                if known.len() == text.len() && (text.is_empty() || known == text) {
+                    return Ok(id);
+                }
             }
-            slot = (slot + 1) & mask;
+            place = (place + 1) & mask;
         }
-        Err(slot)
+        Err(place)
     }
 
     fn grow(&mut self) {
-        self.slots = vec![None; self.slots.len() * 2];
-        for index in 0..self.len() {
-            let id = StringId::from_index(index);
-            if let Err(slot) = self.find(self.get(id)) {
-                self.slots[slot] = Some(id);
+        let mut slots = vec![Slot::default(); self.slots.len() * 2];
+        let mask = slots.len() - 1;
+        for taken in self.slots.iter().filter(|slot| slot.id.is_some()) {
+            let mut place = taken.hash as usize & mask;
+            while slots[place].id.is_some() {
+                place = (place + 1) & mask;
             }
+            slots[place] = *taken;
         }
+        self.slots = slots;
     }
 }
 
