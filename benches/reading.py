@@ -596,8 +596,10 @@ def main():
     chosen = first + [kind for kind in chosen if kind not in first]
     programs = [options.program] + ([options.before] if options.before else [])
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
-        paths = {kind: pathlib.Path(folder) / file for kind, file, *_ in chosen}
+        # A folder for each, because some are read together with what lies beside them.
+        paths = {kind: pathlib.Path(folder) / str(place) / file for place, (kind, file, *_) in enumerate(chosen)}
         for kind, _, make, limit in chosen:
+            paths[kind].parent.mkdir()
             make(paths[kind], options.bytes // SMALLER if limit == ROWS else options.bytes)
             check_counts(options.program, kind, paths[kind])
         models = {kind: pathlib.Path(folder) / file for kind, file, _ in MODELS}

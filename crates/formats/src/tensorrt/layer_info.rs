@@ -173,7 +173,9 @@ fn parts_outside_of_brackets<'t>(text: &'t str, separators: &[&str]) -> Vec<&'t 
             b')' | b']' | b'}' if is_balanced => depth = depth.saturating_sub(1),
             _ => {}
         }
-        let separator = separators.iter().find(|it| depth == 0 && bytes[at..].starts_with(it.as_bytes()));
+        // Most letters begin no separator, and need no comparison of texts.
+        let begins = |it: &&&str| it.as_bytes()[0] == *byte && bytes[at..].starts_with(it.as_bytes());
+        let separator = separators.iter().find(|it| depth == 0 && begins(it));
         at += match separator {
             Some(separator) => {
                 parts.push(&text[begin..at]);

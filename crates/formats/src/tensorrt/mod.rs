@@ -53,25 +53,12 @@ pub enum ReadError {
     Json(#[from] JsonError),
 }
 
-/// The parts of a run that lie beside a profile.
-#[derive(Debug, Default)]
-pub struct Beside {
-    /// The description of the layers.
-    pub layers: Option<LayerInfo>,
-    /// The trace of the inferences' times.
-    pub times: Option<Trace>,
-}
-
-/// Reads a profile as a trace of one mean inference, with what lies beside it, until `stop` is wanted.
+/// Reads a profile as a trace of one mean inference, its layers as `layers` describes them, until `stop` is wanted.
 ///
 /// # Errors
 /// When there is no layer before the file breaks off.
-pub fn read_profile(json: &[u8], beside: Beside, stop: &Stop) -> Result<Trace, ReadError> {
-    let mut trace = profile::read(json, beside.layers.as_ref(), stop)?;
-    if let Some(times) = beside.times {
-        take_latencies(&mut trace, &times);
-    }
-    Ok(trace)
+pub fn read_profile(json: &[u8], layers: Option<&LayerInfo>, stop: &Stop) -> Result<Trace, ReadError> {
+    profile::read(json, layers, stop)
 }
 
 /// Reads the export of times as a trace, until `stop` is wanted.
@@ -82,9 +69,9 @@ pub fn read_times(json: &[u8], stop: &Stop) -> Result<Trace, ReadError> {
     times::read(json, stop)
 }
 
-/// Enters the inferences whose times were exported as those of which no layer was recorded: `trtexec` takes the
-/// profile of its layers in a run of its own.
-fn take_latencies(trace: &mut Trace, times: &Trace) {
+/// Enters the inferences whose times were exported beside a profile as those of which no layer was recorded: `trtexec`
+/// takes the profile of its layers in a run of its own.
+pub fn add_latencies(trace: &mut Trace, times: &Trace) {
     for (id, row) in times.iterations.iter() {
         let number = id.index() as u32 + 1;
         trace.unrecorded_iterations.push(UnrecordedIteration {

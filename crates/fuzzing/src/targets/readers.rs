@@ -290,10 +290,7 @@ pub fn engines(input: &[u8], trail: &mut Trail) {
     use opscope_formats::{openvino, phone, pytorch_table, tensorrt, tflite};
     type Read = fn(&[u8]) -> Result<Trace, String>;
     const READERS: [Read; 11] = [
-        |text| {
-            tensorrt::read_profile(text, Default::default(), &Default::default())
-                .map_err(|error| error.to_string())
-        },
+        |text| tensorrt::read_profile(text, None, &Default::default()).map_err(|error| error.to_string()),
         |text| tensorrt::read_times(text, &Default::default()).map_err(|error| error.to_string()),
         |text| openvino::read_counters(text, None, &Default::default()).map_err(|error| error.to_string()),
         |text| {

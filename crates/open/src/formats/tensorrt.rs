@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use opscope_formats::tensorrt::{self, Beside, Kind, LayerInfo};
+use opscope_formats::tensorrt::{self, Kind, LayerInfo};
 use opscope_trace::Trace;
 
 use super::beside::{Described, Files, bytes, files_beside, files_in, only};
@@ -91,17 +91,19 @@ fn read_profile(place: PathBuf, progress: &dyn Progress) -> Result<Content, Open
     let trace = read_file(
         &place,
         |input, path, stop| {
-            let read = |beside| {
-                tensorrt::read_profile(&input, beside, stop).map_err(|error| OpenError::at(path, error))
+            let read = |layers| {
+                tensorrt::read_profile(&input, layers, stop).map_err(|error| OpenError::at(path, error))
             };
-            let alone = read(Beside::default())?;
-            let mut layers = layers_beside(path, &alone, stop);
-            let (path_of_times, times) = times_beside(path, stop).unzip();
-            along.extend(path_of_times);
-            let mut trace = match (layers.best.take(), times) {
-                (None, None) => alone,
-                (layers, times) => read(Beside { layers, times })?,
+            let alone = read(None)?;
+            let layers = layers_beside(path, &alone, stop);
+            let mut trace = match &layers.best {
+                None => alone,
+                Some(layers) => read(Some(layers))?,
             };
+            if let Some((path_of_times, times)) = times_beside(path, stop) {
+                tensorrt::add_latencies(&mut trace, &times);
+                along.push(path_of_times);
+            }
             layers.count_others(&mut trace);
             Ok(trace)
         },
