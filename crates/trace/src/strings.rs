@@ -24,8 +24,8 @@ pub struct StringTable {
     hasher: Seeded,
 }
 
-/// A place of the index: the hash beside the id tells nearly all other pieces without a look at their text, which lies
-/// anywhere in memory.
+/// A place of the index. The hash beside the id keeps nearly all pieces that aren't looked for from being compared, whose
+/// text lies anywhere in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     hash: u32,
